@@ -25,7 +25,7 @@ pub struct NetworkOutput {
 }
 
 impl NetworkOutput {
-    /// Appends what `later` has, which is empty then.
+    /// Appends the contents of `later`, which is empty then.
     #[inline]
     pub fn append(&mut self, later: &mut NetworkOutput) {
         if later.is_empty() {
@@ -50,24 +50,25 @@ impl NetworkOutput {
     }
 }
 
-/// Something worth a row in the events table.
+/// An event for the events table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetworkEvent {
-    /// RLC at an end of a bearer.
+    /// An event of RLC at an end of a bearer.
     Rlc(BearerId, End, RlcEvent),
-    /// Random access of the UE to this cell has failed preambleTransMax times.
+    /// preambleTransMax preambles of the UE to this cell were not successful.
     RandomAccessProblem(CellId),
     /// The UE's connection is set up in this cell.
     Connected(CellId),
-    /// T300 has expired before the connection was set up; the UE will try again.
+    /// T300 has expired before the connection was set up; the UE will start another attempt.
     ConnectionFailed(CellId),
-    /// The UE was inactive and is idle now.
+    /// The UE was inactive, and was released.
     Released(CellId),
     /// N310 out-of-sync indications in a row: T310 runs.
     RadioProblem(CellId),
-    /// The serving cell is in sync again in time.
+    /// The serving cell was in sync again before T310 expired.
     RadioRecovered(CellId),
-    /// A bearer's data leaves a node: what its retransmission queue held, and what is forwarded.
+    /// A bearer's data leaves a node: the contents of its retransmission queue, and the packets
+    /// that are forwarded.
     Moved {
         /// The bearer.
         bearer: BearerId,
@@ -76,20 +77,20 @@ pub enum NetworkEvent {
         /// Packets that are forwarded at once.
         forwarded: u32,
     },
-    /// A step of a handover or a re-establishment.
+    /// A step of a handover or of a re-establishment.
     Mobility {
         /// The step of the procedure.
         event: MobilityEvent,
-        /// The target, or the cell that is concerned.
+        /// The target, or the cell concerned.
         cell: CellId,
-        /// For how long no cell served the UE, where that has ended.
+        /// Time without a serving cell, where it has ended.
         seconds: Option<Duration>,
     },
-    /// What the UE sends to another goes another way from now on.
+    /// A mode switch of a UE's packets to another UE.
     ModeSwitch {
         /// The UE that receives.
         to: UeId,
-        /// The way.
+        /// The new mode.
         mode: LinkMode,
         /// Packets that the switch dropped, and their bytes.
         packets: u64,

@@ -1,7 +1,7 @@
-//! What is about to be read. With hundreds of UEs no near cache holds what the network knows of all
-//! of them, and one that comes up every TTI is far away each time. Its turn is known before it
-//! comes: what it will need is prefetched meanwhile, and what lies behind a pointer one step
-//! later. Nothing but time depends on it.
+//! Prefetching. With hundreds of UEs the nearest caches cannot hold the network's state of all of
+//! them, and each access to a UE is a cache miss. The order of accesses is known in advance: data
+//! is prefetched some steps before, and data behind a pointer one step later. Only time depends on
+//! it.
 
 use lasthop_engine::simd::prefetch;
 use lasthop_units::{CellId, IndexVec, UeId};
@@ -13,12 +13,12 @@ use super::state::{Cell, Link, UeContext};
 use crate::phy::air::Air;
 use lasthop_bearer::{Direction, End};
 
-/// Turns between a first look at somebody and their own.
+/// Steps between the first prefetch for a UE and its turn.
 pub(super) const EARLY: usize = 4;
-/// What fewer UEs need is near anyway.
+/// The data of fewer UEs than this is in the caches anyway.
 pub(super) const MANY: usize = 64;
 
-/// The eNB, which knows `ues` UEs, reads what the UE of `backlogs[i]` has measured now.
+/// Prefetches the data of the reports of the UEs after `backlogs[i]`, for an eNB with `ues` UEs.
 #[inline]
 pub(super) fn reports(ues: usize, air: &Air, backlogs: &[(UeId, u64)], i: usize) {
     if ues < MANY {
@@ -32,7 +32,7 @@ pub(super) fn reports(ues: usize, air: &Air, backlogs: &[(UeId, u64)], i: usize)
     }
 }
 
-/// What lies ahead in a TTI.
+/// The state of the network from which to prefetch.
 pub(super) struct Prefetch<'a> {
     pub cells: &'a IndexVec<CellId, Cell>,
     pub contexts: &'a IndexVec<UeId, UeContext>,
@@ -41,7 +41,7 @@ pub(super) struct Prefetch<'a> {
 }
 
 impl<'a> Prefetch<'a> {
-    /// Of `network`, where looking ahead is worth its while.
+    /// The state of `network`, if it has so many UEs that prefetching saves time.
     #[inline]
     pub fn of(network: &'a RadioNetwork) -> Option<Prefetch<'a>> {
         (network.ues.len() >= MANY).then_some(Prefetch {
@@ -52,7 +52,7 @@ impl<'a> Prefetch<'a> {
         })
     }
 
-    /// `cell` schedules its downlink next.
+    /// Prefetches for the scheduling of the downlink of `cell`, which is next.
     pub fn scheduling(&self, cell: CellId) {
         let Some(cell) = self.cells.get(cell) else { return };
         let active = &cell.active[Direction::Downlink.index()];
@@ -75,7 +75,7 @@ impl<'a> Prefetch<'a> {
         }
     }
 
-    /// What is due in this TTI, from `due[i]` on, happens now.
+    /// Prefetches for the events of this TTI from `due[i]` on.
     pub fn due(&self, due: &[Due], i: usize) {
         let process = |i: usize| match due.get(i) {
             Some(Due::DownlinkDecoded { ue, process }) => Some((*ue, *process, true)),

@@ -1,5 +1,5 @@
-//! Cell profiles: what other simulators' cells differ in from the standard and from ours, value by
-//! value.
+//! Cell profiles: the values in which other simulators' cells differ from the standard and from
+//! Lasthop's.
 
 use crate::mac::adaptation::{McsRule, Subbands};
 use crate::mac::bsr::Trailing;
@@ -12,16 +12,16 @@ use crate::network::config::{CellConfig, CellProfile, TimingConfig};
 use lasthop_bearer::OrInfinity;
 use lasthop_units::{Dbm, Duration, Ratio};
 
-/// Where a value of a profile comes from.
+/// The source of a value of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
     /// Key under `[cell.x]`.
     pub key: &'static str,
-    /// Where the value comes from.
+    /// Where the value was found.
     pub source: &'static str,
 }
 
-/// What ns-3's cells differ in. Both releases have the same cell.
+/// Differences of ns-3's cells. Both releases have the same cell.
 const NS3: &[Source] = &[
     of("downlink.exact_shares", "RrFfMacScheduler: floor(groups / UEs) each"),
     of("downlink.whole_groups", "25 blocks are 12 groups of 2; one block is lost"),
@@ -54,7 +54,7 @@ const NS3: &[Source] = &[
     of("uplink.random_access.contention_resolution", "there is no Msg4"),
 ];
 
-/// What SimuLTE's cells differ in.
+/// Differences of SimuLTE's cells.
 const SIMULTE: &[Source] = &[
     of("timing.grant", "grant at t + 9, data at t + 11 (Nardini and others)"),
     of("downlink.scheduler", "LteMacEnb, schedulingDisciplineDl MAXCI"),
@@ -93,7 +93,7 @@ const fn of(key: &'static str, source: &'static str) -> Source {
 }
 
 impl CellProfile {
-    /// One line.
+    /// A description in one line.
     pub const fn summary(self) -> &'static str {
         match self {
             CellProfile::Lasthop => {
@@ -107,7 +107,7 @@ impl CellProfile {
         }
     }
 
-    /// Where each value comes from in which the profile differs from ours.
+    /// The source of each value in which the profile differs from Lasthop's.
     pub const fn sources(self) -> &'static [Source] {
         match self {
             CellProfile::Lasthop => &[],
@@ -116,7 +116,7 @@ impl CellProfile {
         }
     }
 
-    /// A cell with everything that the profile sets.
+    /// A cell with all values of the profile.
     pub fn cell(self) -> CellConfig {
         CellConfig {
             profile: self,

@@ -1,5 +1,5 @@
-//! What may be known of a UE's link: for capacity hints, for tables, and for tests. Looking changes
-//! nothing.
+//! Values of a UE's link for capacity hints, for tables, and for tests. Reading them changes no
+//! result.
 
 use lasthop_radio::Position;
 use lasthop_radio::lte::{Cqi, PowerControlConfig, tbs_bits};
@@ -13,7 +13,7 @@ use crate::phy::TTI;
 use crate::phy::air::{Air, layers_of};
 use lasthop_bearer::Direction;
 
-/// The link of a UE in one TTI, to look at.
+/// The link of a UE in one TTI, for reading.
 pub struct UeReading<'a> {
     tti: Tti,
     id: UeId,
@@ -47,8 +47,8 @@ impl RadioNetwork {
 }
 
 impl<'a> UeReading<'a> {
-    /// What the whole carrier would carry for the UE at the wideband CQI that it measures now:
-    /// TBS(CQI, N_RB) per TTI on every layer (TS 36.213 table 7.1.7.2.1-1).
+    /// Rate of the whole carrier for the UE at the wideband CQI of a measurement now: TBS(CQI,
+    /// N_RB) per TTI on every layer (TS 36.213 table 7.1.7.2.1-1).
     pub fn measured_rate(&mut self) -> Bitrate {
         let at = CellOf { id: self.serving, cell: self.cell.settings() };
         let boost = self.link.downlink.boost;
@@ -63,7 +63,7 @@ impl<'a> UeReading<'a> {
         Bitrate(self.carrier_rate(report.wideband, first).0 + second.0)
     }
 
-    /// The same at the newest report that the eNB has, corrected by its outer loop.
+    /// Rate of the whole carrier at the eNB's newest report, corrected by its outer loop.
     pub fn known_rate(&mut self) -> Bitrate {
         let at = CellOf { id: self.serving, cell: self.cell.settings() };
         let (cx, link) = (&mut self.context.downlink, &mut self.link.downlink);
@@ -76,13 +76,13 @@ impl<'a> UeReading<'a> {
         per_tti(self.cell.downlink.adaptation.block_bits(cqi, blocks), layers)
     }
 
-    /// UEs that the UE's cell has downlink data for, itself counted in any case: the load that the
-    /// cell may broadcast.
+    /// Number of UEs for which the UE's cell has downlink data, this UE always included: the load
+    /// that the cell may broadcast.
     pub fn downlink_users(&self) -> u32 {
         downlink_users(self.cell, self.id)
     }
 
-    /// What the UE was granted in the uplink for new transport blocks, averaged over the
+    /// Rate that the UE was granted in the uplink for new transport blocks, averaged over the
     /// scheduler's window.
     pub fn uplink_rate(&mut self) -> Bitrate {
         let window = self.cell.config.uplink.window;
@@ -94,19 +94,18 @@ impl<'a> UeReading<'a> {
         self.cell.config.resource_blocks
     }
 
-    /// Where the UE is [m].
+    /// Position of the UE [m].
     pub fn position(&mut self) -> Position {
         self.air.position(self.tti, self.id)
     }
 
-    /// What the UE would send on `blocks` resource blocks with (TS 36.213 clause 5.1.1.1).
+    /// Power of a transmission of the UE on `blocks` resource blocks (TS 36.213 clause 5.1.1.1).
     pub fn pusch_power(&mut self, blocks: u32) -> Dbm {
         let (loss, config) = self.loss_and_control();
         self.ue.uplink.power.pusch(&config, blocks, loss)
     }
 
-    /// What the UE would send sounding signals on `blocks` resource blocks with (TS 36.213 clause
-    /// 5.1.3.1).
+    /// Power of sounding signals of the UE on `blocks` resource blocks (TS 36.213 clause 5.1.3.1).
     pub fn srs_power(&mut self, blocks: u32) -> Dbm {
         let (loss, config) = self.loss_and_control();
         self.ue.uplink.power.srs(&config, blocks, loss)
@@ -117,8 +116,8 @@ impl<'a> UeReading<'a> {
         (self.ue.uplink.power.path_loss(gain), self.cell.uplink.config.power_control)
     }
 
-    /// Linear SINR by resource block of what the serving cell received of the UE, in the last TTI
-    /// that has happened; empty if it did not send.
+    /// Linear SINR by resource block of the UE's transmission at the serving cell, in the last TTI
+    /// that was processed; empty if the UE did not transmit.
     pub fn uplink_sinr(self) -> &'a [f32] {
         let granted = self.cell.uplink.plan.granted(self.tti);
         match granted.iter().find(|g| g.ue == self.id).map(|g| g.rbs) {
@@ -128,7 +127,7 @@ impl<'a> UeReading<'a> {
     }
 }
 
-/// What the whole carrier of `c` would carry at `quality`.
+/// Rate of the whole carrier of `c` at `quality`.
 pub(super) fn known_rate(c: &Cell, quality: &mut Quality) -> Bitrate {
     let all = c.downlink.band.all();
     let table = c.downlink.adaptation.mcs_table();
@@ -143,13 +142,13 @@ pub(super) fn known_rate(c: &Cell, quality: &mut Quality) -> Bitrate {
     Bitrate(sum)
 }
 
-/// UEs that `cell` has downlink data for, `ue` counted in any case.
+/// Number of UEs for which `cell` has downlink data, `ue` always included.
 pub(super) fn downlink_users(cell: &Cell, ue: UeId) -> u32 {
     let active = &cell.active[Direction::Downlink.index()];
     (active.len() + usize::from(!active.contains(&ue))) as u32
 }
 
-/// Bits of a transport block on each layer, every TTI of 1 ms.
+/// Rate of a transport block of `bits` on each layer in every TTI of 1 ms.
 fn per_tti(bits: u32, layers: usize) -> Bitrate {
     Bitrate(u64::from(bits) * layers as u64 * 1000)
 }

@@ -1,9 +1,9 @@
-//! RRC in the network: what the procedures need to know, and one place that carries out what they
-//! decide.
+//! RRC in the network: the inputs of the procedures, and the place where their commands are carried
+//! out.
 //!
 //! [`Rrc`] measures cells, builds the [`Context`] of the state machines ([`crate::rrc`]) and
-//! answers their questions. It decides nothing, and besides their state it changes nothing. What
-//! follows is a list of commands, each carried out at the parts of the network that it concerns.
+//! answers their queries. It makes no decision, and changes only their state. The result is a list
+//! of commands, each carried out at the parts of the network that it concerns.
 
 use lasthop_radio::milliwatts;
 use lasthop_units::{CellId, Dbm, Id, IndexVec, Instant, Tti, UeId};
@@ -36,9 +36,9 @@ const PREAMBLES: u8 = 64;
 pub(super) struct Mobility {
     pub config: HandoverConfig,
     pub ues: IndexVec<UeId, UeMobility>,
-    /// Dedicated preambles that each cell has given out.
+    /// Dedicated preambles that each cell has assigned so far.
     preambles: IndexVec<CellId, u32>,
-    /// What each cell broadcasts, and how long its messages take.
+    /// What each cell broadcasts, and the times of its messages.
     cells: IndexVec<CellId, CellParameters>,
     /// Linear power on a resource element of each cell at the UE that measures [mW].
     powers_mw: IndexVec<CellId, f64>,
@@ -56,12 +56,12 @@ impl Mobility {
         }
     }
 
-    /// Msg3 of `ue` is an RRCConnectionReestablishmentRequest.
+    /// True if Msg3 of `ue` is an RRCConnectionReestablishmentRequest.
     pub fn asks_for_its_connection(&self, ue: UeId) -> bool {
         self.ues[ue].is_requesting()
     }
 
-    /// A preamble of `cell` that no other UE has, where some are kept for that.
+    /// A preamble of `cell` that no other UE uses, where some are reserved for that.
     fn dedicated_preamble(&mut self, cell: CellId, config: &RandomAccessConfig) -> Option<u8> {
         let reserved = u32::from(PREAMBLES.saturating_sub(config.preambles));
         (reserved > 0).then(|| {
@@ -72,11 +72,11 @@ impl Mobility {
     }
 }
 
-/// A UE and its eNB, at a moment: what they see when they decide.
+/// The state of a UE and its eNB from which the inputs of their procedures are made.
 pub(super) struct Rrc<'a> {
     pub now: Instant,
     pub tti: Tti,
-    /// The first TTI for which something can be noted.
+    /// The first TTI that can still be scheduled.
     pub open: Tti,
     pub ue: UeId,
     /// None where UEs stay in their cells.
@@ -99,7 +99,7 @@ impl Rrc<'_> {
 
     // The connection.
 
-    /// What follows from `input` for the UE's connection.
+    /// Gives `input` to the UE's connection.
     pub fn connection(&mut self, input: ConnectionInput) -> Commands {
         let serving = self.serving();
         let cell = &self.cells[serving].config.rrc_parameters();
@@ -107,19 +107,19 @@ impl Rrc<'_> {
         self.links[self.ue].rrc.step(&context, input)
     }
 
-    /// The UE begins as its cell says.
+    /// Starts the UE's connection as its cell is configured.
     pub fn begin(&mut self) -> Commands {
         self.connection(ConnectionInput::Begin)
     }
 
-    /// There is data for the UE, which may be without a connection, by direction.
+    /// Data of the UE, by direction, which may be without a connection.
     #[cold]
     pub fn data(&mut self, wants: [bool; 2]) -> Commands {
         let direction = Direction::BOTH.into_iter().find(|direction| wants[direction.index()]);
         direction.map_or_else(Commands::default, |d| self.connection(ConnectionInput::Data(d)))
     }
 
-    /// A step of the UE's connection is due, or was until something else came first.
+    /// A step of the UE's connection may be due.
     pub fn connection_step(&mut self) -> Commands {
         let cell = self.cells[self.serving()].config.rrc_parameters();
         let accesses = self.links[self.ue].rrc.is_about_to_access(&cell, self.tti);
@@ -127,7 +127,7 @@ impl Rrc<'_> {
         self.connection(ConnectionInput::Due { strongest })
     }
 
-    /// The eNB looks whether the UE is inactive; `waits`: one of its bearers has something.
+    /// Checks whether the UE is inactive; `waits`: one of its bearers has data.
     pub fn check_activity(&mut self, waits: bool) -> Commands {
         let busy = self.links[self.ue].away || waits;
         let since = if busy { self.tti } else { self.contexts[self.ue].activity };
@@ -138,8 +138,8 @@ impl Rrc<'_> {
         commands
     }
 
-    /// Msg3 with an RRC message is at the eNB: that of a UE on its way between cells, or an
-    /// RRCConnectionRequest. A cell without room for a UE does not answer: T300 will expire.
+    /// Msg3 with an RRC message is at the eNB: that of a UE between two cells, or an
+    /// RRCConnectionRequest. A cell that admits no further UE does not answer: T300 will expire.
     pub fn msg3(&mut self) -> Commands {
         if self.links[self.ue].away {
             return self.step(Input::Msg3);
@@ -153,8 +153,8 @@ impl Rrc<'_> {
 
     // The radio link.
 
-    /// maxRetxThreshold was reached (TS 36.331 v15.1.0 clause 5.3.11.3): MAC is reset and the UE's
-    /// bearers are re-established, where it cannot leave its cell; what was on the air is gone.
+    /// maxRetxThreshold was reached (TS 36.331 v15.1.0 clause 5.3.11.3). For a UE that cannot leave
+    /// its cell MAC is reset and its bearers are re-established; blocks in transmission are lost.
     pub fn link_failure(&mut self) -> Commands {
         match self.mobility {
             Some(_) => self.step(Input::LinkFailure),
@@ -162,7 +162,7 @@ impl Rrc<'_> {
         }
     }
 
-    /// preambleTransMax was reached: a radio link failure unless a timer of RRC decides (TS 36.331
+    /// preambleTransMax was reached: a radio link failure unless a timer of RRC runs (TS 36.331
     /// clause 5.3.11.3). T300 runs while a UE sets up its connection.
     pub fn access_problem(&mut self) -> Commands {
         match self.mobility {
@@ -174,12 +174,12 @@ impl Rrc<'_> {
 
     // Mobility.
 
-    /// What follows from `input`; nothing where UEs stay in their cells.
+    /// Gives `input` to the UE's mobility; no effect where UEs stay in their cells.
     pub fn step(&mut self, input: Input<'_>) -> Commands {
         self.step_with(|_| input)
     }
 
-    /// What follows from an input that the powers of all cells may be a part of.
+    /// Gives an input to the UE's mobility that may contain the powers of all cells.
     fn step_with<'b>(&'b mut self, input: impl FnOnce(&'b IndexVec<CellId, f64>) -> Input<'b>) -> Commands {
         let (serving, connected) = (self.serving(), self.is_connected());
         let Some((mobility, core)) = &mut self.mobility else { return Commands::default() };
@@ -190,14 +190,14 @@ impl Rrc<'_> {
         ues[self.ue].step(&context, input(powers_mw))
     }
 
-    /// The UE, which is connected, begins to measure.
+    /// Begins the measurements of a UE that is connected.
     pub fn connected(&mut self) -> Commands {
         // Samples of different UEs are spread over the frames.
         let first = self.open.plus(self.ue.index() as u64 % SAMPLING_PERIOD);
         self.step(Input::Connected { first })
     }
 
-    /// The UE takes a sample of all cells.
+    /// Gives a sample of all cells to the UE's mobility.
     pub fn sample(&mut self) -> Commands {
         if !self.is_connected() {
             return self.step(Input::Sample(None));
@@ -208,7 +208,7 @@ impl Rrc<'_> {
         self.step_with(|powers_mw| Input::Sample(Some(Sample { powers_mw, noise_mw, sinr })))
     }
 
-    /// The answer to `question`, and what follows from it.
+    /// Answers `question`, and returns the commands that follow.
     pub fn answer(&mut self, question: Question) -> Commands {
         let answer = match question {
             Question::LoadOf(target) => Input::Load(self.load(target)),
@@ -222,7 +222,7 @@ impl Rrc<'_> {
         self.step(answer)
     }
 
-    /// How full a cell is beside the UE. Its UEs are counted where there is a limit.
+    /// Load of a cell without the UE. Its UEs are counted only where there is a limit.
     fn load(&self, cell: CellId) -> Load {
         let limited = self.mobility.as_ref().is_some_and(|(m, _)| m.config.users.value().is_some());
         let other =
@@ -231,15 +231,15 @@ impl Rrc<'_> {
         Load { is_down: self.cells[cell].is_down(), users }
     }
 
-    /// What the UE's cell finds for its re-establishment: nobody answers for an eNB that is
-    /// switched off.
+    /// The result of a query to the eNB of `source` for the UE's context: an eNB that is switched
+    /// off does not answer.
     fn context_from(&self, source: CellId) -> Answer {
         let is_home = self.mobility.as_ref().is_some_and(|(_, core)| core.is_home(self.ue, source));
         let dead = self.cells[source].is_down() && is_home;
         Answer { load: self.load(self.serving()), reachable: !dead }
     }
 
-    /// The UE receives the command of its eNB.
+    /// True if the UE receives the command of its eNB.
     fn receives_command(&mut self) -> bool {
         let id = self.serving();
         let cell = &self.cells[id];
@@ -255,8 +255,8 @@ impl Rrc<'_> {
         strongest(powers_mw, config.suitable)
     }
 
-    /// Measures the powers of all cells; the linear SINR of the serving cell's reference signals,
-    /// when every cell sends.
+    /// Measures the powers of all cells. Returns the linear SINR of the serving cell's reference
+    /// signals while every cell sends.
     fn survey(&mut self) -> f64 {
         let serving = self.serving();
         let Some((mobility, _)) = &mut self.mobility else { return 0.0 };
@@ -272,7 +272,7 @@ impl Rrc<'_> {
         own / (total - own + self.air.noise_on_element_mw(self.ue))
     }
 
-    /// A preamble of the UE's cell that no other UE has.
+    /// A preamble of the UE's cell that no other UE uses.
     fn dedicated_preamble(&mut self) -> Option<u8> {
         let cell = self.serving();
         self.mobility.as_mut()?.0.dedicated_preamble(cell, &self.cells[cell].uplink.config.random_access)
@@ -280,7 +280,7 @@ impl Rrc<'_> {
 }
 
 impl RadioNetwork {
-    /// `ue` and the cells.
+    /// The attachment of `ue` to its cell.
     #[inline]
     pub(super) fn attachment(&mut self, ue: UeId) -> Attachment<'_> {
         let RadioNetwork { ues, contexts, links, cells, calendar, .. } = self;
@@ -310,7 +310,7 @@ impl RadioNetwork {
         Rrc { now, tti, open, ue, mobility, cells, links, contexts, ues, air }
     }
 
-    /// A step of RRC of `ue`, and what follows from it.
+    /// Executes a step of RRC of `ue`, and the commands that follow.
     pub(super) fn rrc_step(
         &mut self,
         now: Instant,
@@ -380,13 +380,13 @@ impl RadioNetwork {
         self.serve(now, out);
     }
 
-    /// Random access of `ue` in its cell from `tti` on; `preamble`: one that no other UE has.
+    /// Starts random access of `ue` in its cell from `tti` on; `preamble`: one assigned to the UE.
     fn access(&mut self, tti: Tti, ue: UeId, preamble: Option<u8>) {
         self.attachment(ue).access(tti, preamble);
         self.terminal(ue).arm();
     }
 
-    /// The bearers of `ue` may be used.
+    /// Lets the bearers of `ue` be used.
     fn connected(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
         out.events.push((ue, NetworkEvent::Connected(self.links[ue].serving)));
         self.attachment(ue).reset_uplink();
@@ -396,8 +396,8 @@ impl RadioNetwork {
         self.rrc_step(now, tti, ue, |rrc| rrc.connected(), out);
     }
 
-    /// Orders a handover of a connected UE to `target`, as its eNB would after a report. Nothing
-    /// while another one goes on.
+    /// Orders a handover of a connected UE to `target`, as its eNB would after a report. No effect
+    /// while another one is in progress.
     pub fn order_handover(&mut self, now: Instant, ue: UeId, target: CellId) {
         self.calendar.advance_to(now);
         let mut out = NetworkOutput::default();
@@ -406,7 +406,7 @@ impl RadioNetwork {
         debug_assert!(out.is_empty(), "the order is noted");
     }
 
-    /// A cell sends with another power from now on; its measurements follow.
+    /// Sets the power of a cell; measurements of it follow.
     pub fn set_cell_power(&mut self, cell: CellId, power: Dbm) {
         let c = &mut self.cells[cell];
         c.config.radio.power = power;
@@ -417,7 +417,7 @@ impl RadioNetwork {
         }
     }
 
-    /// A cell is switched off, or on again: it neither sends nor receives.
+    /// Switches a cell off, or on again; while it is off it neither transmits nor receives.
     pub fn set_cell_down(&mut self, now: Instant, cell: CellId, down: bool) {
         self.calendar.advance_to(now);
         self.cells[cell].config.down = down;
@@ -432,7 +432,7 @@ impl RadioNetwork {
                 }
             }
         } else {
-            // MAC looks at what each end of a bearer has.
+            // MAC checks the data of each end of a bearer.
             for bearer in self.bearers.ids() {
                 let ue = self.bearers[bearer].ue;
                 if self.links[ue].rrc.is_connected() && !self.links[ue].away {

@@ -1,4 +1,4 @@
-//! How a network begins.
+//! Construction of a network.
 
 use lasthop_units::{BearerId, Id, IndexVec, Instant, Tti, UeId};
 
@@ -53,8 +53,8 @@ impl RadioNetwork {
         network
     }
 
-    /// UEs with a full buffer have something to send, connections begin as their cells say, and
-    /// cells that are off are switched off.
+    /// Puts the network into its initial state: UEs with a full buffer have data to send,
+    /// connections begin as their cells are configured, and cells that are down are switched off.
     fn begin(&mut self) {
         for ue in self.ues.ids() {
             for direction in Direction::BOTH {
@@ -78,7 +78,7 @@ impl RadioNetwork {
     }
 }
 
-/// The bearers of each UE, in the order of their classes' priorities: so MAC serves them.
+/// The bearers of each UE, in the order of their classes' priorities, in which MAC serves them.
 fn drbs_of_ues(config: &NetworkConfig) -> IndexVec<UeId, Vec<BearerId>> {
     let mut all: IndexVec<UeId, Vec<BearerId>> = config.ues.iter().map(|_| Vec::new()).collect();
     for (i, drb) in config.bearers.iter().enumerate() {

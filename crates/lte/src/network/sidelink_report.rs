@@ -1,5 +1,4 @@
-//! How the eNB learns what waits for a sidelink: reports in uplink blocks (TS 36.321 clause
-//! 5.14.1.4).
+//! Reports of data for sidelinks to the eNB, in uplink blocks (TS 36.321 clause 5.14.1.4).
 
 use lasthop_units::{Tti, UeId};
 
@@ -7,7 +6,7 @@ use super::bearers::{Bearers, Notice};
 use super::state::sidelink::{Sidelink, SidelinkGrants, SidelinkReport};
 use crate::mac::bsr::{Report, level};
 
-/// What a report of `destinations` destinations takes with its subheader [B].
+/// Size of a report of `destinations` destinations with its subheader [B].
 // TS 36.321 clause 6.1.3.1a: a destination index of 4 bits, a group of 2 and a buffer size of 6 for
 // each; the subheader has a length.
 pub(super) const fn size(destinations: usize) -> u32 {
@@ -15,8 +14,8 @@ pub(super) const fn size(destinations: usize) -> u32 {
 }
 
 impl Sidelink {
-    /// A report of the destinations of `ue` for an uplink block with `room` bytes, of those whose
-    /// data no report covers, as far as it fits.
+    /// A report of the destinations of `ue` for an uplink block with `room` bytes: of those with
+    /// data that no report covers, as many as fit.
     #[cold]
     pub fn report(&mut self, ue: UeId, bearers: &Bearers, room: u32) -> SidelinkReport {
         let mut report = Vec::new();
@@ -32,12 +31,12 @@ impl Sidelink {
         report
     }
 
-    /// Destinations of `ue` wait for a report.
+    /// True if a report of destinations of `ue` is pending.
     pub fn is_triggered(&self, ue: UeId) -> bool {
         self.of_ue[ue].iter().any(|l| self.senders[*l as usize].bsr_triggered)
     }
 
-    /// A report was lost with its block: what it said is said again.
+    /// Triggers the report again, which was lost with its block.
     #[cold]
     pub fn lose_report(&mut self, report: &SidelinkReport, bearers: &mut Bearers) {
         for (destination, _) in report {
@@ -48,7 +47,7 @@ impl Sidelink {
 }
 
 impl SidelinkGrants {
-    /// The eNB receives a report that was written in `first`.
+    /// Processes a report at the eNB that was composed in `first`.
     #[cold]
     pub fn on_report(&mut self, first: Tti, report: &SidelinkReport) {
         for (destination, level) in report {

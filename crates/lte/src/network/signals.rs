@@ -1,5 +1,5 @@
-//! What goes over the air beside transport blocks of UEs: preambles and their answers, requests for
-//! grants. Noted for captures; off unless asked for.
+//! Signals beside the transport blocks of UEs: preambles and their responses, requests for grants.
+//! Recorded for captures; off by default.
 
 use lasthop_units::{CellId, Id, Tti, UeId};
 
@@ -7,16 +7,16 @@ use crate::mac::pdu::{BACKOFF_MS, RarEntry, RarPdu};
 use crate::mac::random_access::Response;
 use crate::phy::RbSet;
 
-/// What was sent.
+/// A signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// A UE sends a preamble.
     Preamble {
         /// The UE.
         ue: UeId,
-        /// Which one (RAPID).
+        /// Its number (RAPID).
         preamble: u8,
-        /// How many it has sent in this procedure, with this one.
+        /// Number of the preamble in this procedure, from 1.
         attempt: u32,
     },
     /// A cell answers preambles of the TTI `to`.
@@ -26,7 +26,7 @@ pub enum Signal {
         /// The MAC PDU.
         pdu: RarPdu,
     },
-    /// A UE asks for a grant.
+    /// A UE requests a grant.
     Request {
         /// The UE.
         ue: UeId,
@@ -35,14 +35,14 @@ pub enum Signal {
     },
 }
 
-/// What was sent, when, and in which cell.
+/// A signal with its TTI and cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignalRecord {
     /// The TTI.
     pub tti: Tti,
-    /// The cell that sends it or that it is for.
+    /// The cell that sends the signal or receives it.
     pub cell: CellId,
-    /// The signal and what it says.
+    /// The signal and its contents.
     pub signal: Signal,
 }
 
@@ -51,17 +51,17 @@ pub struct SignalRecord {
 pub struct Signals(Option<Vec<SignalRecord>>);
 
 impl Signals {
-    /// From now on signals are noted.
+    /// Begins to record signals.
     pub(super) fn switch_on(&mut self) {
         self.0.get_or_insert_default();
     }
 
-    /// Those since the last call, in order.
+    /// The signals since the last call, in order.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = SignalRecord> + '_ {
         self.0.iter_mut().flat_map(|signals| signals.drain(..))
     }
 
-    /// Notes a signal, if signals are recorded.
+    /// Records a signal, if signals are recorded.
     #[inline]
     pub(super) fn note(&mut self, tti: Tti, cell: CellId, signal: impl FnOnce() -> Signal) {
         if let Some(signals) = &mut self.0 {
@@ -69,9 +69,9 @@ impl Signals {
         }
     }
 
-    /// Notes the answer to a preamble: a grant for Msg3 with MCS `mcs` on `rbs` of a carrier of
-    /// `blocks`, and a backoff \[ms\]. Answers to preambles of one TTI, which have one RA-RNTI, are
-    /// in one PDU.
+    /// Records the response to a preamble: a grant for Msg3 with MCS `mcs` on `rbs` of a carrier of
+    /// `blocks`, and a backoff \[ms\]. Responses to preambles of one TTI, which have one RA-RNTI,
+    /// are in one PDU.
     #[inline]
     pub(super) fn answer(
         &mut self,
@@ -83,7 +83,7 @@ impl Signals {
         let Some(signals) = &mut self.0 else { return };
         let entry = RarEntry {
             preamble: answer.preamble,
-            // Propagation takes no time here.
+            // Propagation takes no time in the model.
             timing_advance: 0,
             grant: msg3_grant(rbs, mcs, blocks),
             temporary_c_rnti: answer.ues.first().map_or(0, |ue| c_rnti(*ue)),
@@ -116,7 +116,7 @@ pub const fn ra_rnti(to: Tti) -> u16 {
 
 /// The 20 bits of an uplink grant in a response (TS 36.213 clause 6.2): hopping flag, resource
 /// blocks (10: the resource indication value of clause 8.1.1), MCS (4), TPC command (3), UL delay,
-/// CSI request. Nothing is hopped, delayed or requested, and the command says 0 dB.
+/// CSI request. There is no hopping, delay or CSI request, and the command is 0 dB.
 fn msg3_grant(rbs: RbSet, mcs: u8, blocks: u32) -> u32 {
     const ZERO_DB: u32 = 3;
     let (start, length) = (rbs.first().unwrap_or(0), rbs.len().max(1));

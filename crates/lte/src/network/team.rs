@@ -1,27 +1,27 @@
 //! Threads that share the work of a TTI.
 //!
-//! Work is dealt out as values that borrow what they change, each its own part, and what all read:
-//! no two threads can reach the same state. What they find is taken over in one order afterwards,
-//! so it does not depend on how many there are.
+//! Work is divided into values that borrow the state they change, each a part of its own, and the
+//! state that all read: no two threads can reach the same state for writing. The results are taken
+//! over in one order afterwards, so they do not depend on the number of threads.
 
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 use super::measure::Memory;
 use crate::phy::air;
 
-/// Fewer items than that are not worth waking a thread for: waking one is assumed to take some ten
-/// microseconds (not measured), and an item a few. Debug builds share less, so that tests with few
-/// UEs have threads too.
+/// Least number of items that are shared: waking a thread is assumed to take some ten microseconds
+/// (not measured), and an item a few. Debug builds share fewer, so that tests with few UEs use
+/// threads too.
 const WORTHWHILE: usize = if cfg!(debug_assertions) { 2 } else { 8 };
 
 /// The threads.
 #[derive(Debug)]
 pub(super) struct Team {
-    /// All but the one that calls.
+    /// All threads but the calling one.
     pool: ThreadPool,
-    /// What each thread has for itself, the one that calls first.
+    /// Memory of each thread, the calling one first.
     workers: Vec<Worker>,
-    /// The process that the threads are in. A process that was forked off has none of them.
+    /// The process of the threads. A forked process has none of them.
     process: u32,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Worker {
 }
 
 impl Team {
-    /// So many threads, the one that calls counted; `air` makes memory for each.
+    /// Creates a team of so many threads, the calling one included; `air` makes memory for each.
     pub fn new(threads: usize, air: impl Fn() -> air::Work) -> Result<Team, ThreadPoolBuildError> {
         let pool = ThreadPoolBuilder::new()
             .num_threads(threads.saturating_sub(1).max(1))
@@ -43,7 +43,7 @@ impl Team {
         Ok(Team { pool, workers: (0..threads).map(worker).collect(), process: std::process::id() })
     }
 
-    /// Does `work` with each of `items`, and comes back when all are done.
+    /// Does `work` with each of `items`, and returns when all are done.
     pub fn each<T: Send>(&mut self, items: &mut [T], work: impl Fn(&mut Worker, &mut T) + Sync) {
         let alone = items.len() < WORTHWHILE || self.process != std::process::id();
         let share = if alone { items.len() } else { items.len().div_ceil(self.workers.len()) };
@@ -63,7 +63,7 @@ impl Team {
     }
 }
 
-/// Hands out items of a list at ascending places, each once.
+/// Gives the items of a list at ascending places, each once.
 pub(super) struct Deal<'a, T> {
     rest: &'a mut [T],
     /// The place at which `rest` begins.
@@ -71,12 +71,12 @@ pub(super) struct Deal<'a, T> {
 }
 
 impl<'a, T> Deal<'a, T> {
-    /// Of `items`.
+    /// Deals `items`.
     pub const fn of(items: &'a mut [T]) -> Deal<'a, T> {
         Deal { rest: items, at: 0 }
     }
 
-    /// The item at `place`; None if that is not behind the one before, or behind the end.
+    /// The item at `place`; None if that is not after the last one taken, or is beyond the end.
     pub fn take(&mut self, place: usize) -> Option<&'a mut T> {
         let skipped = place.checked_sub(self.at)?;
         let rest = std::mem::take(&mut self.rest);

@@ -19,7 +19,7 @@ fn one_ue(mode: Mode) -> NetworkConfig {
     config
 }
 
-/// Runs until nothing is left to do; when each packet came out.
+/// Runs until no event is left; returns when each packet was delivered.
 fn run(network: &mut RadioNetwork, out: &mut NetworkOutput) -> Vec<(u64, Instant)> {
     let mut arrivals = Vec::new();
     while let Some(now) = network.next_tti().into_iter().chain(network.next_timer()).min() {
@@ -32,8 +32,8 @@ fn run(network: &mut RadioNetwork, out: &mut NetworkOutput) -> Vec<(u64, Instant
     arrivals
 }
 
-/// The packet waits for the TTI after the one in which it came, and is decoded 4 TTIs after its
-/// last block was sent.
+/// The packet is sent in the TTI after the one in which it was pushed, and is decoded 4 TTIs after
+/// its last block was sent.
 #[test]
 fn a_packet_reaches_the_ue_when_its_last_block_is_decoded_and_the_network_sleeps_again() {
     let mut network = RadioNetwork::new(&one_ue(Mode::Um), 1);
@@ -64,7 +64,7 @@ fn marked_share(n: usize) -> f64 {
         let ue = config.ues.push(ue);
         let mut layers = LteBearerConfig::default();
         layers.rlc.mode = Mode::Um;
-        // The delay of the queue plays no part.
+        // The delay of the queue has no effect.
         let params = AbcParams { threshold: Duration::from_secs(10), ..AbcParams::default() };
         layers.rlc.buffer.aqm = Some(AqmConfig::Abc(params));
         config.bearers.push(DrbConfig { ue, layers, qos: Qos::default(), ip_buffer: None });
@@ -97,10 +97,10 @@ fn marked_share(n: usize) -> f64 {
     marked as f64 / sent as f64
 }
 
-/// ABC accelerates min(0.98 mu / (2 cr), 1) of what leaves (Goyal and others, NSDI 2020, section
-/// 3.1). A queue that is never empty leaves at cr = mu, its UE's part of the carrier, whatever that
-/// is: 0.49 accelerate and 0.51 are marked. Headers make cr up to 3 % less than mu. With the rate
-/// of the whole carrier for mu it would be 1 - 0.98 = 0.02 of two UEs, and nothing of four.
+/// ABC accelerates min(0.98 mu / (2 cr), 1) of the departing packets (Goyal and others, NSDI 2020,
+/// section 3.1). A queue that is never empty departs at cr = mu, its UE's share of the carrier:
+/// 0.49 accelerate and 0.51 are marked, for any share. Headers make cr up to 3 % less than mu. With
+/// the rate of the whole carrier as mu it would be 1 - 0.98 = 0.02 of two UEs, and nothing of four.
 #[test]
 fn an_aqm_learns_of_the_part_of_the_carrier_that_its_ue_has_among_the_active_ones() {
     for n in [1, 2, 4] {

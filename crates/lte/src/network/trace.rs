@@ -1,6 +1,5 @@
-//! What happened on the radio, step by step: requests, grants, reports, blocks and their outcomes.
-//! Off unless asked for; a network without a trace pays one comparison where something would be
-//! noted.
+//! Trace of the radio, step by step: requests, grants, reports, blocks and their outcomes. Off by
+//! default; a network without a trace makes one comparison for each possible record.
 
 use lasthop_units::{CellId, Duration, PacketId, Tti, UeId};
 
@@ -13,7 +12,7 @@ use crate::phy::RbSet;
 use lasthop_bearer::{End, Journeys};
 use lasthop_lte_l2::rlc::Pdu;
 
-/// Over which link.
+/// Link of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceLink {
     /// From the eNB to the UE.
@@ -38,21 +37,21 @@ impl TraceLink {
 /// A kind of step in the exchange of requests, grants, reports and transport blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The UE asks for a grant: a scheduling request or a RAC.
+    /// The UE requests a grant: a scheduling request or a RAC.
     Request,
     /// The eNB grants the UE blocks of the TTI `about`.
     Grant,
     /// The UE sends a buffer status report.
     Report,
-    /// The eNB knows a buffer status report that was sent in the TTI `about`.
+    /// The eNB has decoded a buffer status report that was sent in the TTI `about`.
     ReportReceived,
-    /// A new transport block goes on the air.
+    /// A new transport block is transmitted.
     Data,
-    /// A transport block goes on the air once more.
+    /// A transport block is retransmitted.
     Again,
-    /// The receiver has decoded the block that was sent in the TTI `about`, and says so.
+    /// The receiver has decoded the block that was sent in the TTI `about`, and sends ACK.
     Decoded,
-    /// The receiver could not decode it, and says so.
+    /// The receiver could not decode the block that was sent in the TTI `about`, and sends NACK.
     Failed,
 }
 
@@ -72,39 +71,39 @@ impl Step {
     }
 }
 
-/// A step.
+/// A step with its time, link and block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceRecord {
-    /// The TTI in which it happened.
+    /// The TTI of the step.
     pub tti: Tti,
     /// The kind of step.
     pub step: Step,
-    /// Over which link.
+    /// The link.
     pub link: TraceLink,
-    /// The UE: the sender, or the receiver in the downlink.
+    /// The UE: the transmitter, or the receiver in the downlink.
     pub ue: UeId,
-    /// The receiver of a sidelink; None for a block that goes to a group.
+    /// The receiver of a sidelink; None for a block to a group.
     pub peer: Option<UeId>,
-    /// The destination, if it leads to a group.
+    /// The destination, if it is a group.
     pub group: Option<u32>,
-    /// The TTI that is meant.
+    /// The TTI to which the step refers.
     pub about: Tti,
     /// Resource blocks.
     pub blocks: u32,
-    /// Size of the transport block, or what a report says [B].
+    /// Size of the transport block, or the bytes of a report [B].
     pub bytes: u64,
     /// I_MCS.
     pub mcs: Option<u8>,
     /// Packets that the block carries, wholly or in part.
     pub packets: Vec<PacketId>,
-    /// What the block carries, if the trace keeps that: RLC PDUs of a block that goes on the air.
+    /// Contents of the block, if the trace keeps them: RLC PDUs of a block that is transmitted.
     pub parts: Parts,
-    /// And its control elements, those of the first transmission.
+    /// Control elements of the block, at its first transmission.
     pub controls: Vec<Control>,
-    /// How often the block has been on the air.
+    /// Transmissions of the block so far.
     pub transmissions: u8,
-    /// Of a sidelink's block, if the trace keeps what blocks carry: the end of its bearer that
-    /// sends, and what SL-SCH's header takes [B].
+    /// Of a sidelink's block, if the trace keeps contents: the transmitting end of its bearer, and
+    /// the size of SL-SCH's header [B].
     pub from: Option<(End, u32)>,
 }
 
@@ -129,7 +128,7 @@ impl TraceRecord {
             from: None,
         }
     }
-    /// With the block of `process`.
+    /// The record with the block of `process`.
     pub fn with(self, process: &Process) -> TraceRecord {
         TraceRecord {
             about: process.sent,
@@ -143,69 +142,69 @@ impl TraceRecord {
     }
 }
 
-/// The steps that nobody has taken yet; None: no trace is kept.
+/// The steps that were not taken yet; None: no trace is kept.
 #[derive(Debug, Default)]
 pub struct Trace {
     steps: Option<Vec<TraceRecord>>,
-    /// The records say what blocks carry.
+    /// The records have the contents of blocks.
     parts: bool,
-    /// What else goes over the air, if that is wanted.
+    /// The signals beside blocks, if they are recorded.
     pub(super) signals: Signals,
 }
 
 impl RadioNetwork {
-    /// From now on it is noted where the SDUs of all bearers are.
+    /// Begins to record the progress of the SDUs of all bearers.
     pub fn note_journeys(&mut self) {
         let timing = self.cells.iter().map(|cell| cell.config.timing).next().unwrap_or_default();
         let decode = [timing.decode, timing.decode_of_uplink()].map(Duration::from_millis);
         self.bearers.note_journeys(decode);
     }
-    /// Where they are; `None` unless that is noted.
+    /// The recorded progress of SDUs; `None` unless it is recorded.
     pub fn journeys(&mut self) -> Option<&mut Journeys> {
         self.bearers.journeys()
     }
-    /// Its trace.
+    /// The trace of the network.
     pub const fn trace(&mut self) -> &mut Trace {
         &mut self.trace
     }
 }
 
 impl Trace {
-    /// Keeps a trace from now on, or not.
+    /// Begins to keep a trace, or ends it.
     pub fn set(&mut self, on: bool) {
         self.steps = on.then(Vec::new);
         self.parts &= on;
     }
 
-    /// Keeps a trace from now on, with what blocks carry.
+    /// Begins to keep a trace with the contents of blocks.
     pub fn keep_parts(&mut self) {
         self.steps.get_or_insert_default();
         self.parts = true;
     }
 
-    /// Keeps a trace from now on, with what blocks carry, and what goes over the air beside them.
+    /// Begins to keep a trace with the contents of blocks, and with the signals beside them.
     pub fn set_with_parts(&mut self) {
         (self.steps, self.parts) = (Some(Vec::new()), true);
         self.signals.switch_on();
     }
 
-    /// What went over the air beside blocks since the last call, in order.
+    /// The signals beside blocks since the last call, in order.
     pub fn drain_signals(&mut self) -> impl Iterator<Item = SignalRecord> + '_ {
         self.signals.drain()
     }
 
-    /// Notes what `signal` says, if it is wanted.
+    /// Records `signal`, if signals are recorded.
     #[inline]
     pub(super) fn signal(&mut self, tti: Tti, cell: CellId, signal: impl FnOnce() -> Signal) {
         self.signals.note(tti, cell, signal);
     }
 
-    /// True if the records say what blocks carry.
+    /// True if the records have the contents of blocks.
     pub(super) const fn has_parts(&self) -> bool {
         self.parts
     }
 
-    /// Adds the control elements of the block that was noted last.
+    /// Adds the control elements of the last recorded block.
     #[inline(always)]
     pub fn controls(&mut self, controls: impl FnOnce() -> Vec<Control>) {
         if self.parts {
@@ -232,8 +231,8 @@ impl Trace {
         self.steps.is_some()
     }
 
-    /// Notes what `record` says, if a trace is kept. The record is built out of line: 200 octets of
-    /// it in a function of every TTI keep that function from being inlined.
+    /// Records `record`, if a trace is kept. The record is built out of line: its 200 octets in a
+    /// function of every TTI prevent that function from being inlined.
     #[inline(always)]
     pub fn note(&mut self, record: impl FnOnce() -> TraceRecord) {
         if self.is_on() {
@@ -249,7 +248,7 @@ impl Trace {
         }
     }
 
-    /// Notes a step of a UE's uplink that has no block.
+    /// Records a step of a UE's uplink without a block.
     #[inline(always)]
     pub fn step(&mut self, tti: Tti, step: Step, ue: UeId, about: Tti, bytes: u64, rbs: RbSet) {
         self.note(|| {
@@ -258,7 +257,7 @@ impl Trace {
         });
     }
 
-    /// Notes what happened to the block of `process` of `ue`.
+    /// Records a step of the block of `process` of `ue`.
     #[inline(always)]
     pub fn block(&mut self, tti: Tti, step: Step, link: TraceLink, ue: UeId, process: &Process) {
         if self.is_on() {

@@ -1,4 +1,4 @@
-//! Packets that enter, timers of PDCP and RLC, and what MAC and RRC do when layer 2 has moved.
+//! Packets that are pushed, timers of PDCP and RLC, and the reactions of MAC and RRC to layer 2.
 
 use lasthop_net::{Content, Item};
 use lasthop_units::{BearerId, FlowId, Instant, Tti};
@@ -10,8 +10,8 @@ use crate::phy::TTI;
 use lasthop_bearer::{Direction, End, Sdu, earlier};
 
 impl RadioNetwork {
-    /// `packet` (above 0 bytes; its serial number is not looked at) enters at `end` of a bearer, to
-    /// be delivered at the other.
+    /// Pushes `packet` (above 0 bytes; its serial number is not used) at `end` of a bearer, to be
+    /// delivered at the other end.
     pub fn push(&mut self, now: Instant, bearer: BearerId, end: End, packet: Sdu, out: &mut NetworkOutput) {
         self.calendar.advance_to(now);
         if end == End::Network && self.core.is_some() && !self.bearers[bearer].direct {
@@ -21,7 +21,8 @@ impl RadioNetwork {
         self.settle(now, bearer, out);
     }
 
-    /// As [`push`](Self::push), of the flow `flow`: what an IP buffer tells apart.
+    /// As [`push`](Self::push), for a packet of the flow `flow`, by which an IP buffer
+    /// distinguishes packets.
     pub fn push_of(
         &mut self,
         now: Instant,
@@ -50,14 +51,14 @@ impl RadioNetwork {
         }
     }
 
-    /// When a timer of PDCP or RLC may expire next.
+    /// The next time at which a timer of PDCP or RLC may expire.
     pub fn next_timer(&self) -> Option<Instant> {
         let backhaul = self.core.as_ref().and_then(|core| core.next());
         let early = self.calendar.next_early();
         earlier(earlier(self.bearers.next_timer(), backhaul), early)
     }
 
-    /// Timers of PDCP and RLC that have expired act.
+    /// Processes the timers of PDCP and RLC that have expired.
     pub fn on_timer(&mut self, now: Instant, out: &mut NetworkOutput) {
         self.calendar.advance_to(now);
         while self.layer2(now, out).take_arrival() {
@@ -79,7 +80,7 @@ impl RadioNetwork {
         Layer2 { now, bearers, core, sidelink, calendar, out }
     }
 
-    /// Passes on what the layers of `bearer` said; MAC and RRC act on it.
+    /// Passes on the output of the layers of `bearer`, upon which MAC and RRC act.
     #[inline]
     pub(super) fn settle(&mut self, now: Instant, bearer: BearerId, out: &mut NetworkOutput) {
         debug_assert!(!self.bearers.has_notice(), "notices of earlier steps come first");
@@ -88,7 +89,7 @@ impl RadioNetwork {
         self.serve(now, out);
     }
 
-    /// MAC and RRC act on what has moved in layer 2.
+    /// Lets MAC and RRC act upon the notices of layer 2.
     #[inline]
     pub(super) fn serve(&mut self, now: Instant, out: &mut NetworkOutput) {
         while let Some(notice) = self.bearers.next_notice() {
@@ -96,8 +97,8 @@ impl RadioNetwork {
         }
     }
 
-    /// MAC looks at what a bearer wants to send; RRC learns that a link has failed, or that there
-    /// are data for a UE without a connection.
+    /// Lets MAC check the data of a bearer; notifies RRC of a failed link, or of data for a UE
+    /// without a connection.
     #[inline]
     fn on_notice(&mut self, now: Instant, notice: Notice, out: &mut NetworkOutput) {
         let Notice { bearer, of_ue, failed } = notice;

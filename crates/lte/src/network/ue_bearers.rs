@@ -1,5 +1,5 @@
-//! The bearers of one UE and its link, where something moves them together: RRC, the core network,
-//! or a transport block that comes up or is given up.
+//! The bearers of one UE and its link, for operations on all of them: by RRC, the core network, or
+//! for a transport block that is decoded or given up.
 
 use lasthop_units::{BearerId, CellId, Tti, UeId};
 
@@ -10,7 +10,7 @@ use super::layer2::Layer2;
 use super::state::Link;
 use lasthop_bearer::{BearerStage, DropCause, End, Sdu};
 
-/// The bearers of a UE, layer 2 in which they are, and the link below.
+/// The bearers of a UE, their layer 2, and the link below.
 pub(super) struct UeBearers<'a> {
     pub ue: UeId,
     pub link: &'a mut Link,
@@ -18,14 +18,14 @@ pub(super) struct UeBearers<'a> {
 }
 
 impl UeBearers<'_> {
-    /// Passes on what they said.
+    /// Passes on the output of the bearers' layers.
     pub fn settle(&mut self) {
         for bearer in &self.link.drbs {
             self.layer2.settle(*bearer);
         }
     }
 
-    /// The UE's cell serves it from now on: the path is switched if its data takes a detour.
+    /// The cell begins to serve the UE: the path is switched if the UE's data is being forwarded.
     pub fn serve(&mut self, tti: Tti) {
         self.settle();
         let Layer2 { core, calendar, .. } = &mut self.layer2;
@@ -35,7 +35,7 @@ impl UeBearers<'_> {
         }
     }
 
-    /// RLC and PDCP begin anew on both ends.
+    /// Re-establishes RLC and PDCP at both ends.
     pub fn re_establish(&mut self) {
         for bearer in &self.link.drbs {
             self.layer2.bearers.re_establish(self.layer2.now, *bearer);
@@ -43,7 +43,7 @@ impl UeBearers<'_> {
         }
     }
 
-    /// Drops all that they hold at the network's end: the UE's context is gone.
+    /// Drops all data at the network's end: the UE's context is released.
     pub fn abandon(&mut self) {
         for bearer in &self.link.drbs {
             self.layer2.bearers.abandon(self.layer2.now, *bearer, DropCause::RadioLinkFailure);
@@ -51,7 +51,7 @@ impl UeBearers<'_> {
         }
     }
 
-    /// They leave their home for the eNB of `cell`, which the gateway does not know yet.
+    /// Moves the bearers from their home to the eNB of `cell`, which the gateway does not use yet.
     pub fn hand_over(&mut self, cell: CellId) {
         let (ue, l2) = (self.ue, &mut self.layer2);
         let mut all = Vec::new();
@@ -59,7 +59,7 @@ impl UeBearers<'_> {
             let mut forwarded_sdus = Vec::new();
             let queue = l2.bearers[*bearer].layers.retransmission_queue(End::Network).1;
             l2.bearers.hand_over(l2.now, *bearer, &mut forwarded_sdus);
-            // What the source has received goes to the gateway from there.
+            // Packets that the source has received are sent to the gateway from there.
             l2.settle(*bearer);
             let forwarded = forwarded_sdus.len() as u32;
             l2.out.events.push((ue, NetworkEvent::Moved { bearer: *bearer, queue, forwarded }));
@@ -78,8 +78,8 @@ impl UeBearers<'_> {
         }
     }
 
-    /// The source goes on with a UE that did not arrive: it has kept what it forwarded, and nothing
-    /// more goes to the target.
+    /// The source continues with the UE, which did not arrive: it has kept what it forwarded, and
+    /// no further data is sent to the target.
     pub fn recall(&mut self) {
         let back = self.layer2.core.as_mut().map(|core| core.recall(self.ue));
         for (bearer, forwarded_sdu) in back.into_iter().flatten() {
@@ -87,7 +87,7 @@ impl UeBearers<'_> {
         }
     }
 
-    /// The UE's connection is gone while its last change of home goes on.
+    /// Ends forwarding: the UE's connection has ended during a change of home.
     pub fn stop_forwarding(&mut self) {
         let lost = self.layer2.core.as_mut().map(|core| core.stop_forwarding(self.ue));
         for (bearer, forwarded_sdu) in lost.into_iter().flatten() {
@@ -95,7 +95,7 @@ impl UeBearers<'_> {
         }
     }
 
-    /// The UE, which has no connection, is known to the gateway in the eNB of `cell`.
+    /// Registers the UE, which has no connection, at the gateway in the eNB of `cell`.
     pub fn attach(&mut self, cell: CellId) {
         if let Some(core) = &mut self.layer2.core {
             core.attach(self.ue, cell);
@@ -104,9 +104,9 @@ impl UeBearers<'_> {
     }
 }
 
-/// What the core network does with a packet, carried out at its bearer.
+/// Results of the core network for packets, carried out at their bearers.
 impl Layer2<'_> {
-    /// A packet enters at the gateway.
+    /// Takes a packet at the gateway.
     #[inline]
     pub fn enter_gateway(&mut self, bearer: BearerId, packet: Sdu) {
         let sdu = self.bearers.stamp(bearer, End::Network, packet);
@@ -117,7 +117,7 @@ impl Layer2<'_> {
         }
     }
 
-    /// The next of what the core network has brought by now; false if nothing is left.
+    /// Processes the next packet from the core network that is due; false if there is none.
     #[inline]
     pub fn take_arrival(&mut self) -> bool {
         let Some(passage) = self.core.as_mut().and_then(|core| core.poll(self.now)) else { return false };
@@ -132,7 +132,7 @@ impl Layer2<'_> {
         }
     }
 
-    /// The same; which bearer must be settled.
+    /// Carries `passage` out; returns the bearer that must be settled.
     #[inline]
     fn pass_unsettled(&mut self, passage: Passage) -> Option<BearerId> {
         match passage {

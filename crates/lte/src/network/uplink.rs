@@ -1,11 +1,11 @@
 //! The uplink: from data in a UE to the eNB's RLC.
 //!
-//! Data that comes into an empty buffer triggers a buffer status report; without a grant the report
-//! becomes a scheduling request or a random access. The eNB grants blocks of a TTI `timing.grant`
-//! TTIs ahead ([`schedule`]), the UE fills them ([`send`]), the eNB decodes them `timing.decode`
-//! TTIs later ([`receive`]); a block that failed is sent again 8 TTIs after the last time, on the
+//! Data in an empty buffer triggers a buffer status report; without a grant the report leads to a
+//! scheduling request or a random access. The eNB grants blocks of a TTI `timing.grant` TTIs ahead
+//! ([`schedule`]), the UE fills them ([`send`]), the eNB decodes them `timing.decode` TTIs later
+//! ([`receive`]); a block that failed is retransmitted 8 TTIs after the last transmission, on the
 //! same resource blocks. A UE without data has no entry in any list; its timers and opportunities
-//! are closed forms, and one wake-up stands in the calendar while it waits for one.
+//! are closed forms, and one wake-up is in the calendar while it waits for one.
 
 mod air;
 mod invariants;
@@ -38,7 +38,7 @@ use crate::phy::air::Air;
 use lasthop_bearer::End;
 
 impl RadioNetwork {
-    /// What the UE's end of `bearer` has waiting may have changed.
+    /// Updates requests and reports after a change of the data at the UE's end of `bearer`.
     #[inline]
     pub(super) fn uplink_data(&mut self, now: Instant, ue: UeId, bearer: BearerId) {
         if self.bearers[bearer].layers.rlc(End::Ue).reports().is_some() {
@@ -57,7 +57,7 @@ impl RadioNetwork {
         }
     }
 
-    /// `cell` grants in `tti`.
+    /// The eNB of `cell`, to grant blocks in `tti`.
     pub(super) fn granting(&mut self, tti: Tti, cell: CellId) -> Granting<'_> {
         let (destinations, sidelink_grants) = match self.sidelink.as_deref_mut() {
             Some(Sidelink { destinations, grants, .. }) => (&destinations[..], Some(grants)),
@@ -77,7 +77,7 @@ impl RadioNetwork {
         }
     }
 
-    /// `ue`, which acts.
+    /// The UE `ue` at its uplink's MAC.
     pub(super) fn terminal(&mut self, ue: UeId) -> Terminal<'_> {
         let link = &mut self.links[ue];
         let Cell { config, uplink, .. } = &mut self.cells[link.serving];
@@ -93,7 +93,7 @@ impl RadioNetwork {
         }
     }
 
-    /// The UE's wake-up: timers of reports, opportunities of requests and preambles.
+    /// Processes the UE's wake-up: timers of reports, opportunities of requests and preambles.
     pub(super) fn uplink_timers(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
         if self.ues[ue].uplink.wakes(tti) {
             let mut terminal = self.terminal(ue);
@@ -128,22 +128,22 @@ pub(super) struct Granting<'a> {
     pub contexts: &'a mut IndexVec<UeId, UeContext>,
     pub links: &'a mut IndexVec<UeId, Link>,
     pub uu: Uu<'a>,
-    /// Which destinations have blocks of the uplink beside it; none without sidelinks.
+    /// Destinations, which have blocks of the uplink too; none without sidelinks.
     pub destinations: &'a [Destination],
-    /// What it knows of them.
+    /// The eNB's state about them.
     pub sidelink_grants: Option<&'a mut SidelinkGrants>,
     pub calendar: &'a mut Agenda,
     pub trace: &'a mut Trace,
 }
 
-/// A UE that acts: what it knows of its uplink, and how it reaches its cell.
+/// A UE at its uplink's MAC: its state, and what it needs to transmit to its cell.
 pub(super) struct Terminal<'a> {
     id: UeId,
     ue: &'a mut UplinkUe,
     link: &'a mut Link,
-    /// What it was told of its cell.
+    /// The configuration of its cell, by RRC.
     config: &'a CellConfig,
-    /// Counts what is sent to the cell.
+    /// Counters of the transmissions to the cell.
     counters: &'a mut UplinkCounters,
     air: &'a mut Air,
     calendar: &'a mut Agenda,
@@ -151,7 +151,7 @@ pub(super) struct Terminal<'a> {
 }
 
 impl Terminal<'_> {
-    /// The bearer number `index` has data now, or has none any more.
+    /// Processes a change of whether the bearer number `index` has data.
     fn on_data(&mut self, index: usize, has: bool) {
         let u = &mut *self.ue;
         if has && u.mux.makes_report(index, |i| u.had[i]) {
@@ -163,15 +163,15 @@ impl Terminal<'_> {
         }
     }
 
-    /// Notes when the UE must act next, if it must.
+    /// Schedules the UE's next wake-up, if it needs one.
     pub fn arm(&mut self) {
         let from = self.calendar.first_open();
         let mut at = self.ue.access.poll_at();
         if self.asks(from) {
             let asks = match self.config.uplink.request {
                 RequestConfig::Rac { .. } => {
-                    // A RAC is no transport block: what comes at the start of a TTI can still ask
-                    // in it.
+                    // A RAC is no transport block: data at the start of a TTI can still be
+                    // requested in it.
                     let free = self.ue.granted_until.map_or(Tti(0), |t| t.plus(1));
                     let first = self.calendar.open().max(self.ue.rac_blocked_until).max(free);
                     if first < from {
@@ -197,14 +197,15 @@ impl Terminal<'_> {
         }
     }
 
-    /// It has to ask for a grant in `tti`.
+    /// True if the UE must request a grant in `tti`.
     #[inline]
     fn asks(&self, tti: Tti) -> bool {
         let u = &*self.ue;
         u.needs_grant() && !u.access.is_running() && !u.is_granted(tti, self.link.uplink.persistent.as_ref())
     }
 
-    /// Timers of reports, opportunities of requests and preambles. What random access does.
+    /// Processes timers of reports and opportunities of requests. Returns the action of random
+    /// access.
     fn on_timers(&mut self, tti: Tti) -> Option<Action> {
         let has = self.ue.had.contains(&true);
         self.ue.bsr.on_tti(tti, has);
@@ -214,13 +215,12 @@ impl Terminal<'_> {
         self.ue.access.on_tti(&self.config.uplink.random_access, tti)
     }
 
-    /// The path loss of its cell's downlink, as it knows it in `tti`.
+    /// The path loss of the cell's downlink in `tti`, which the UE measures.
     fn path_loss(&mut self, tti: Tti) -> Db {
         self.ue.power.path_loss(self.air.gains(tti, self.link.serving, self.id).downlink)
     }
 
-    /// The UE sends a preamble in `tti`: with which power. A link of a given SINR has none that
-    /// matters.
+    /// Counts a preamble in `tti`, and returns its power; None for a link of a given SINR.
     fn send_preamble(&mut self, tti: Tti) -> Option<Dbm> {
         self.counters.preambles += 1;
         self.link.uplink.stats.preambles += 1;
@@ -232,14 +232,13 @@ impl Terminal<'_> {
         Some(self.ue.power.preamble(target, loss))
     }
 
-    /// A transmit power control command (0 to 3) takes effect in `tti`, for `blocks` resource
-    /// blocks.
+    /// Applies a transmit power control command (0 to 3) in `tti`, for `blocks` resource blocks.
     fn command_power(&mut self, tti: Tti, command: u8, blocks: u32) {
         let loss = self.path_loss(tti);
         self.ue.power.command(&self.config.uplink.power_control, command, blocks, loss);
     }
 
-    /// A report is due and there is no grant for it.
+    /// Requests a grant for a report that is due.
     fn ask(&mut self, tti: Tti) {
         let (u, config) = (&mut *self.ue, self.config);
         let received = match config.uplink.request {

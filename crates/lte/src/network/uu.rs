@@ -1,12 +1,11 @@
-//! Uu, the radio interface between UEs and the network (TS 36.300 clause 4), as a cell sees it: it
-//! can say something to UEs and measure what they send.
+//! Uu, the radio interface between UEs and the network (TS 36.300 clause 4), at a cell: it can send
+//! to UEs and measure their transmissions.
 //!
-//! Four functions return more than a UE sends:
-//! [`is_in_random_access`](Uu::is_in_random_access), [`respond`](Uu::respond),
-//! [`complete`](Uu::complete), and [`sounding`](Uu::sounding), which adds the UE's present powers.
-//! DESIGN.md has them in its list of what an eNB knows without being told.
-//! [`misses_control`](Uu::misses_control) and [`receives_grants`](Uu::receives_grants) say what the
-//! channel does, not what the UE knows.
+//! Four functions return more than a UE sends: [`is_in_random_access`](Uu::is_in_random_access),
+//! [`respond`](Uu::respond), [`complete`](Uu::complete), and [`sounding`](Uu::sounding), which adds
+//! the UE's present powers. DESIGN.md lists them where an eNB uses more than its UEs report.
+//! [`misses_control`](Uu::misses_control) and [`receives_grants`](Uu::receives_grants) return
+//! results of the channel, not the UE's state.
 
 use lasthop_units::{CellId, Dbm, IndexVec, Tti, UeId};
 
@@ -17,40 +16,41 @@ use crate::mac::random_access::Response;
 use crate::mac::uplink::RequestConfig;
 use crate::phy::air::Air;
 
-/// 25 dB. Rayleigh fading of all blocks alike, the worst there is, lowers that to -1 dB, where the
+/// 25 dB. Rayleigh fading, equal on all blocks in the worst case, lowers that to -1 dB, where the
 /// first grants are missed, with probability 1 - exp(-10^-2.6) = 0.25 %.
 const GRANT_SAFE: f64 = 316.0;
 
-/// UEs behind the air.
+/// The UEs and the radio channel to them.
 pub(super) struct Uu<'a> {
     ues: &'a mut IndexVec<UeId, Ue>,
     pub air: &'a mut Air,
 }
 
-/// A sounding signal over the band, as its cell measures it.
+/// A cell's measurement of a sounding signal over the band.
 pub(super) struct Sounding<'a> {
-    /// Linear, by resource block.
+    /// Linear SINR by resource block.
     pub sinr: &'a [f32],
-    /// What it was sent with, and what a block of PUSCH would have been.
+    /// Power of the signal, and of a block of PUSCH in its place.
     pub srs: Dbm,
     pub one: Dbm,
 }
 
 impl<'a> Uu<'a> {
-    /// `ues` behind `air`.
+    /// The interface to `ues` over `air`.
     #[inline]
     pub const fn new(ues: &'a mut IndexVec<UeId, Ue>, air: &'a mut Air) -> Uu<'a> {
         Uu { ues, air }
     }
 
-    /// True if `ue` misses what the control channels of `cell`, which is `id`, say in `tti`.
+    /// True if `ue` misses the control channels of `cell`, which is `id`, in `tti`.
     #[inline]
     pub fn misses_control(&mut self, tti: Tti, id: CellId, ue: UeId, cell: &Cell) -> bool {
         self.ues[ue].downlink.control.misses(tti, id, &cell.control, self.air.at(ue))
     }
 
-    /// True if `cell`, which is `id`, is alone and `ue` so near to it that it receives every grant:
-    /// fades of the whole carrier that deep are not worth a look at the channel for each grant.
+    /// True if `cell`, which is `id`, is the only one and so near to `ue` that it receives every
+    /// grant: fades of the whole carrier that are deep enough are too rare to be computed for each
+    /// grant.
     #[inline]
     pub fn receives_grants(&mut self, tti: Tti, id: CellId, ue: UeId, cell: &Cell) -> bool {
         if self.air.cells() > 1 {
@@ -60,57 +60,57 @@ impl<'a> Uu<'a> {
         cell.reference_power_mw * gain > GRANT_SAFE * self.ues[ue].uplink.noise_mw
     }
 
-    /// `ue` receives a grant for `target` in `tti`; it answers a request, or does not.
+    /// Gives a grant for `target` to `ue` in `tti`; `answers`: it answers a request.
     #[inline]
     pub fn grant(&mut self, tti: Tti, ue: UeId, target: Tti, answers: bool) {
         self.ues[ue].uplink.on_grant(tti, target, answers);
     }
 
-    /// `ue` receives no ACK for the block of `process`, or a grant for its retransmission later: it
-    /// keeps the block.
+    /// Keeps the block of `process`: `ue` receives no ACK for it, or a grant for a later
+    /// retransmission.
     pub fn keep_block(&mut self, ue: UeId, process: usize) {
         self.ues[ue].uplink.keep(process);
     }
 
-    /// A transmission of `process` was due and `ue`, which knew of none, has not sent: it counts
-    /// it.
+    /// Counts a transmission of `process` that was due and that `ue` has not made, because it had
+    /// missed the grant.
     pub fn skip_transmission(&mut self, ue: UeId, process: usize) {
         self.ues[ue].uplink.harq.get_mut(process).transmissions += 1;
     }
 
-    /// The block of `process` of `ue` is decoded, and `ue` receives ACK and flushes its buffer:
-    /// what the block carries.
+    /// Flushes the block of `process` at `ue`, which receives ACK: returns the decoded contents.
     pub fn take_block(&mut self, ue: UeId, process: usize) -> (Parts, Block) {
         self.ues[ue].uplink.flush(process)
     }
 
-    /// `ue` has a semi-persistent grant for `target`, as both know.
+    /// Records a semi-persistent grant of `ue` for `target`.
     pub fn occasion(&mut self, ue: UeId, target: Tti) {
         let u = &mut self.ues[ue].uplink;
         u.granted_until = u.granted_until.max(Some(target));
     }
 
-    /// `ue` has a sidelink grant for `tti`, under the uplink's way to ask of `request`.
+    /// Gives a sidelink grant for `tti` to `ue`, whose uplink requests grants by `request`.
     pub fn sidelink_grant(&mut self, ue: UeId, request: &RequestConfig, tti: Tti) {
         self.ues[ue].uplink.pause_rac(request, tti);
     }
 
-    /// True while random access of `ue` goes on, which an eNB would not know before Msg3 says whose
-    /// preamble it was. The rule that no retransmission of such a UE is moved needs it: a rule by
+    /// True while random access of `ue` is in progress, which an eNB cannot determine before Msg3
+    /// identifies the UE. The rule that no retransmission of such a UE is moved needs it: a rule by
     /// the blocks of Msg3 alone would move them, and results would differ.
     pub fn is_in_random_access(&self, ue: UeId) -> bool {
         self.ues[ue].uplink.access.is_running()
     }
 
-    /// `ue` receives a random access response, with a backoff [TTI] and a grant for `msg3`; true if
-    /// it takes it for its own.
+    /// Gives a random access response to `ue`, with a backoff [TTI] and a grant for `msg3`; true if
+    /// it is for this UE.
     pub fn respond(&mut self, ue: UeId, answer: &Response, backoff: u64, msg3: Tti) -> bool {
         let access = &mut self.ues[ue].uplink.access;
         access.on_backoff(answer.to, backoff);
         access.on_response(answer.to, answer.preamble, msg3)
     }
 
-    /// The same of a response in `tti` that completes a handover; random access is over then.
+    /// As [`respond`](Self::respond), for a response in `tti` that completes a handover and ends
+    /// random access.
     pub fn complete(&mut self, ue: UeId, answer: &Response, tti: Tti) -> bool {
         let access = &mut self.ues[ue].uplink.access;
         let mine = access.on_response(answer.to, answer.preamble, tti);
@@ -120,7 +120,7 @@ impl<'a> Uu<'a> {
         mine
     }
 
-    /// `ue` sounds the band of `cell`, which is `id`.
+    /// Measures a sounding signal of `ue` over the band of `cell`, which is `id`.
     pub fn sounding(&mut self, tti: Tti, id: CellId, ue: UeId, cell: &CellUplink) -> Sounding<'_> {
         let power = &mut self.ues[ue].uplink.power;
         let loss = power.path_loss(self.air.gains(tti, id, ue).downlink);

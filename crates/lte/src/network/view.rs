@@ -1,5 +1,5 @@
-//! What may be read of a network at any time: where UEs are served, what was counted and measured,
-//! and what waits inside.
+//! Values of a network that may be read at any time: serving cells, counters, measurements, and the
+//! packets inside.
 
 use lasthop_units::{BearerId, CellId, IndexVec, UeId};
 
@@ -14,7 +14,7 @@ use crate::rrc::Measured;
 use lasthop_bearer::{Direction, End, RlcStats};
 use lasthop_lte_l2::pdcp::LteBearer;
 
-/// A network, to read.
+/// A network, for reading.
 #[derive(Clone, Copy, Debug)]
 pub struct NetworkView<'a> {
     cells: &'a IndexVec<CellId, Cell>,
@@ -26,7 +26,7 @@ pub struct NetworkView<'a> {
 }
 
 impl RadioNetwork {
-    /// What may be read of it.
+    /// The network, for reading.
     pub fn view(&self) -> NetworkView<'_> {
         let RadioNetwork { cells, links, bearers, core, mobility, sidelink, .. } = self;
         let (core, mobility) = (core.as_deref(), mobility.as_deref());
@@ -40,7 +40,7 @@ impl<'a> NetworkView<'a> {
         self.links[ue].serving
     }
 
-    /// What was counted on a UE's link in `direction`.
+    /// Counters of a UE's link in `direction`.
     pub fn link_stats(self, ue: UeId, direction: Direction) -> &'a LinkStats {
         let link = &self.links[ue];
         match direction {
@@ -49,12 +49,12 @@ impl<'a> NetworkView<'a> {
         }
     }
 
-    /// What was counted in the uplink of `cell`.
+    /// Counters of the uplink of `cell`.
     pub fn uplink_counters(self, cell: CellId) -> UplinkCounters {
         self.cells[cell].uplink.counters
     }
 
-    /// What a UE has measured of a cell, after the layer 3 filter.
+    /// A UE's measurement of a cell, after the layer 3 filter.
     pub fn measured(self, ue: UeId, cell: CellId) -> Option<Measured> {
         self.mobility.and_then(|m| m.ues[ue].measured(cell))
     }

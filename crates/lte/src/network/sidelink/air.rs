@@ -1,4 +1,4 @@
-//! What arrives on sidelinks in a TTI, with all transmissions known.
+//! Reception on sidelinks in a TTI, after all transmissions.
 
 use lasthop_units::{CellId, Db, IndexVec, Tti, UeId};
 
@@ -14,7 +14,7 @@ use lasthop_radio::linear;
 use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, SoftBuffer, mean_mi};
 
 impl RadioNetwork {
-    /// With all transmissions of this TTI known: what arrives at the peers.
+    /// Decides what the receivers of this TTI's sidelink transmissions decode.
     pub(in crate::network) fn air_sidelinks(&mut self, tti: Tti) {
         let Some(sidelink) = self.sidelink.as_deref_mut() else { return };
         let RadioNetwork { cells, links, ues, bearers, air, calendar, .. } = self;
@@ -25,7 +25,7 @@ impl RadioNetwork {
     }
 }
 
-/// What the UEs of all destinations receive in one TTI.
+/// Reception by the UEs of all destinations in one TTI.
 struct SidelinkAir<'a> {
     tti: Tti,
     sidelink: &'a mut Sidelink,
@@ -37,7 +37,7 @@ struct SidelinkAir<'a> {
 }
 
 impl SidelinkAir<'_> {
-    /// With all transmissions of this TTI known: what arrives at the peers.
+    /// Decides the reception of each transmission, after all of this TTI.
     fn run(&mut self) {
         let tti = self.tti;
         let process = process_of(tti);
@@ -57,7 +57,7 @@ impl SidelinkAir<'_> {
             if is_group {
                 self.air_group(&g);
             } else {
-                // What a UE does not hear is lost, also where blocks never fail.
+                // A transmission that a UE cannot receive is lost, also where blocks never fail.
                 let received = if self.is_transmitting(rx) { None } else { self.information(&g, rx) };
                 self.air_pair(&g, received);
             }
@@ -75,7 +75,7 @@ impl SidelinkAir<'_> {
         }
     }
 
-    /// The first transmission of a block begins.
+    /// Begins the reception of a new block.
     fn begin(&mut self, g: &SidelinkGrant) {
         let l = &self.sidelink.destinations[g.destination as usize];
         let receiver = &mut self.sidelink.receivers[g.destination as usize];
@@ -86,13 +86,13 @@ impl SidelinkAir<'_> {
         receiver.members.iter_mut().for_each(|m| m.begin_block(self.tti, soft));
     }
 
-    /// Blocks of the UE that sends on `destination` may fail.
+    /// True if blocks of the UE that transmits to `destination` may fail.
     fn blocks_fail(&self, destination: u32) -> bool {
         let tx = self.sidelink.destinations[destination as usize].tx;
         self.cells[self.links[tx].serving].uplink.config.data_errors
     }
 
-    /// What arrives at the receiver of a pair's destination; `received`: mutual information of the
+    /// Decides the reception at a pair's receiver; `received`: mutual information of the
     /// transmission.
     fn air_pair(&mut self, g: &SidelinkGrant, received: Option<f32>) {
         let errors = self.blocks_fail(g.destination);
@@ -123,7 +123,7 @@ impl SidelinkAir<'_> {
         Some(mean_mi(block.modulation(), sinr))
     }
 
-    /// `rx` sends itself in `tti` and has one radio for both.
+    /// True if `rx` transmits in `tti` and has one radio for both.
     fn is_transmitting(&self, rx: UeId) -> bool {
         let s = &*self.sidelink;
         if !self.cells[self.links[rx].serving].config.sidelink.half_duplex {
@@ -135,7 +135,7 @@ impl SidelinkAir<'_> {
             || s.of_ue[rx].iter().any(|own| now(s.senders[*own as usize].harq.get(process)))
     }
 
-    /// What arrives at the receivers of a group in `tti`.
+    /// Decides the reception at the receivers of a group in `tti`.
     fn air_group(&mut self, g: &SidelinkGrant) {
         let (process, errors) = (process_of(self.tti), self.blocks_fail(g.destination));
         let members = self.sidelink.receivers[g.destination as usize].members.len();

@@ -1,4 +1,5 @@
-//! Transport blocks of the sidelink: filled, sent, decoded by the peer, sent again 8 TTIs later.
+//! Transport blocks of the sidelink: filled, transmitted, decoded by the peer, retransmitted 8 TTIs
+//! later.
 
 use lasthop_units::{BearerId, CellId, IndexVec, Instant, PacketId, Tti, UeId};
 
@@ -15,7 +16,7 @@ use crate::phy::TTI;
 use crate::phy::air::Air;
 use lasthop_bearer::End;
 
-/// The UEs of destinations, which fill transport blocks and take what they have decoded.
+/// The UEs of destinations, which fill transport blocks and receive them.
 pub(in crate::network) struct SidelinkBlocks<'a> {
     pub now: Instant,
     pub sidelink: &'a mut Sidelink,
@@ -40,7 +41,7 @@ impl RadioNetwork {
         Some(SidelinkBlocks { now, sidelink, cells, links, bearers, air, calendar, trace, out })
     }
 
-    /// UEs whose sidelink grant is for this TTI put their blocks on the air.
+    /// Transmits the blocks of UEs with a sidelink grant for this TTI.
     pub(in crate::network) fn send_sidelinks(&mut self, now: Instant, out: &mut NetworkOutput) {
         let mut i = 0;
         while let Some(mut blocks) = self.sidelink_blocks(now, out) {
@@ -66,7 +67,8 @@ impl SidelinkBlocks<'_> {
         Layer2 { now: *now, bearers, core: None, sidelink: Some(sidelink), calendar, out }
     }
 
-    /// The block of `g` is filled, or is there still to be sent again; false if it is not sent.
+    /// Fills the block of `g`, or prepares its retransmission; false if there is nothing to
+    /// transmit.
     fn prepare(&mut self, g: &SidelinkGrant) -> bool {
         let tti = self.tti();
         let Sidelink { destinations, senders, grants, .. } = &mut *self.sidelink;
@@ -89,7 +91,7 @@ impl SidelinkBlocks<'_> {
         sends
     }
 
-    /// The block of `g` goes on the air.
+    /// Transmits the block of `g`.
     fn send(&mut self, g: &SidelinkGrant) {
         let tti = self.tti();
         let l = &self.sidelink.destinations[g.destination as usize];
@@ -98,7 +100,7 @@ impl SidelinkBlocks<'_> {
         self.note(if g.again { Step::Again } else { Step::Data }, g.destination);
     }
 
-    /// The peer has decoded a block, or failed to, and tells the sender and the eNB.
+    /// Processes the result of the peer's decoding, at the sender and at the eNB.
     pub(in crate::network) fn decoded(&mut self, destination: u32, process: usize, sent: Tti) {
         let s = &mut *self.sidelink;
         let l = &s.destinations[destination as usize];
@@ -132,11 +134,12 @@ impl SidelinkBlocks<'_> {
         p.free(|_| ());
         s.grants.of[destination as usize].busy[process] = false;
         self.layer2().hand_up(end, &mut parts, decoded);
-        // The memory goes back to the process.
+        // The memory returns to the process.
         self.sidelink.senders[destination as usize].harq.get_mut(process).parts = parts;
     }
 
-    /// A block goes on the air once more, a HARQ period after the last time, on the same blocks.
+    /// Schedules the retransmission of a block on the same blocks, a HARQ period after the last
+    /// one.
     fn repeat_later(&mut self, destination: u32, process: usize) {
         let s = &mut *self.sidelink;
         let p = s.senders[destination as usize].harq.get_mut(process);
@@ -155,14 +158,14 @@ impl SidelinkBlocks<'_> {
         (l.bearer, l.end)
     }
 
-    /// The block of `process` of `destination` was sent as often as it may be.
+    /// True if the block of `process` of `destination` has had its last transmission.
     fn is_last(&self, destination: u32, process: usize) -> bool {
         let s = &*self.sidelink;
         let sent = s.senders[destination as usize].harq.get(process).transmissions;
         sent >= s.destinations[destination as usize].link.transmissions
     }
 
-    /// From a transmission of `destination` to its decoding [TTI].
+    /// TTIs from a transmission of `destination` to its decoding.
     fn decode(&self, destination: u32) -> u64 {
         self.cells[self.links[self.sidelink.destinations[destination as usize].tx].serving]
             .config
@@ -191,7 +194,7 @@ impl SidelinkBlocks<'_> {
         self.trace.note(|| record);
     }
 
-    /// Receiver number `k` of a group has decoded `parts`, or has lost them.
+    /// Records that receiver number `k` of a group has decoded `parts`, or has lost them.
     #[cold]
     #[inline(never)]
     fn write_member(&mut self, step: Step, destination: u32, k: usize, parts: &Parts) {
@@ -207,8 +210,8 @@ impl SidelinkBlocks<'_> {
         }
     }
 
-    /// Those receivers of a group that have decoded a block take it; after the last transmission
-    /// the others have lost it.
+    /// Passes a block to those receivers of a group that have decoded it; after the last
+    /// transmission the others have lost it.
     fn group_decoded(&mut self, destination: u32, process: usize) {
         let (first, end) = self.bearer_of(destination);
         let last = self.is_last(destination, process);
@@ -239,8 +242,8 @@ impl SidelinkBlocks<'_> {
         }
     }
 
-    /// Receiver number `k` takes `parts` if it has decoded them only now, and has lost them if it
-    /// has not after the last transmission.
+    /// Passes `parts` to receiver number `k` if it has decoded them with the last transmission;
+    /// without success they are lost after the last one that the block may have.
     fn member_decoded(&mut self, destination: u32, k: usize, process: usize, parts: &Parts) {
         let last = self.is_last(destination, process);
         let l = &self.sidelink.destinations[destination as usize];
@@ -268,7 +271,7 @@ impl SidelinkBlocks<'_> {
 }
 
 impl Sender {
-    /// The block of `tti` is sent once more, if it is there still.
+    /// Retransmits the block of `tti`, unless it was flushed.
     fn repeat(&mut self, tti: Tti) -> bool {
         let p = self.harq.get_mut(process_of(tti));
         // A mode switch has flushed it.
@@ -280,8 +283,8 @@ impl Sender {
         true
     }
 
-    /// A new block of `l` on `g` from what waits, with another grant to come or the last one; false
-    /// if nothing does.
+    /// Fills a new block of `l` on `g` from the waiting data; `is_last`: there is no further grant.
+    /// False if there is no data.
     fn fill(
         &mut self,
         now: Instant,
@@ -302,8 +305,8 @@ impl Sender {
         let after = backlog(0);
         self.covered = self.covered.saturating_sub(before.saturating_sub(after));
         if is_last {
-            // No further grant: whatever is left must be asked for. Nobody but the peer hears this
-            // block, so no report can go with it.
+            // No further grant: remaining data must be requested again. Only the peer receives this
+            // block, so it cannot carry a report to the eNB.
             self.covered = 0;
         }
         let sends = !parts.is_empty();
@@ -320,8 +323,8 @@ impl Sender {
 }
 
 impl Sidelink {
-    /// What the trace says of the block of `destination`, which is decoded `decode` TTIs after it
-    /// was sent.
+    /// The trace record of the block of `destination`, which is decoded `decode` TTIs after its
+    /// transmission.
     fn record(&self, tti: Tti, step: Step, destination: u32, decode: u64, bearers: &Bearers) -> TraceRecord {
         let l = &self.destinations[destination as usize];
         // The process is that of the transmission.
@@ -344,7 +347,7 @@ impl Sidelink {
     }
 }
 
-/// The packets of a block in `parts` as the receiver `m` of a group has them: its copies of what
+/// The packets of a block in `parts` at the receiver `m` of a group: its copies of the packets that
 /// `end` sends.
 fn packets_of<'a>(
     m: &Member,

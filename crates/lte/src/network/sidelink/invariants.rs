@@ -1,4 +1,4 @@
-//! What must hold on the sidelinks in every TTI, checked in debug builds.
+//! Invariants of the sidelinks in every TTI, checked in debug builds.
 
 use lasthop_units::{CellId, IndexVec, Tti, UeId};
 use smallvec::SmallVec;
@@ -14,7 +14,7 @@ use crate::network::state::sidelink::{Sidelink, SidelinkGrant};
 use crate::phy::RbSet;
 use lasthop_bearer::End;
 
-/// What is looked at.
+/// The state that is checked.
 pub(super) struct Check<'a> {
     pub tti: Tti,
     pub sidelink: &'a Sidelink,
@@ -25,8 +25,8 @@ pub(super) struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Invariants: what is on the air of the sidelinks in `tti` keeps the rules, beside what the
-    /// uplinks send.
+    /// Checks the invariants of the sidelink transmissions in `tti`, and of the uplink's beside
+    /// them.
     #[cold]
     pub(super) fn run(&self) {
         let (tti, s) = (self.tti, self.sidelink);
@@ -81,7 +81,7 @@ impl Check<'_> {
         p.sent == tti && p.transmissions > 0 && g.again == (p.transmissions > 1)
     }
 
-    /// Blocks on which UEs of `cell` send to it.
+    /// Blocks on which UEs of `cell` transmit to it.
     fn sent_up(&self, cell: CellId) -> RbSet {
         let tti = self.tti;
         let mut all = RbSet::EMPTY;
@@ -93,8 +93,8 @@ impl Check<'_> {
         all
     }
 
-    /// The rule of reuse: destinations that share no UE, where blocks may be shared at all.
-    /// Persistent grants beyond the width of the band share by configuration.
+    /// True if two grants may share blocks: destinations without a common UE, where reuse allows
+    /// it. Persistent grants beyond the width of the band share by configuration.
     fn may_share(&self, cell: CellId, a: &SidelinkGrant, b: &SidelinkGrant) -> bool {
         let [a, b] = [a, b].map(|g| &self.sidelink.destinations[g.destination as usize]);
         if a.persistent.is_some() && b.persistent.is_some() {
@@ -103,8 +103,8 @@ impl Check<'_> {
         self.cells[cell].config.sidelink.reuse != Reuse::None && !a.shares_a_ue_with(b)
     }
 
-    /// Invariants of groups: the copies of all packets are in, and a block that is on the air is
-    /// kept until it was sent for the last time.
+    /// Checks the invariants of groups: the copies of all packets are in, and a block in
+    /// transmission is kept until its last one.
     fn check_group(&self, destination: u32) {
         let (tti, s) = (self.tti, self.sidelink);
         let Some(g) = &s.destinations[destination as usize].group else { return };

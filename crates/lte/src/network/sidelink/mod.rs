@@ -1,14 +1,15 @@
-//! The sidelink: UEs that send to each other in the uplink band, on blocks that the eNB grants.
+//! The sidelink: UEs that transmit to each other in the uplink band, on blocks that the eNB grants.
 //!
 //! A destination (TS 36.321 clause 5.14) is one direction of a pair, or from one UE to a
 //! [`group`](super::state::sidelink::group); its bearer, RLC, PDCP, multiplexer and HARQ processes
-//! are those of any other link. A UE with data for a destination asks as for the uplink and reports
-//! in an uplink block; the eNB grants blocks that it takes from the uplink's ([`schedule`]); the UE
-//! fills them, the peer decodes them and tells both ([`blocks`], [`air`]). [`switch`] moves
-//! what goes to a destination between the sidelink and the way over the eNB.
+//! are those of any other link. A UE with data for a destination requests a grant as for the uplink
+//! and reports in an uplink block; the eNB grants blocks that the uplink does not use
+//! ([`schedule`]); the UE fills them, the peer decodes them and sends feedback to both ([`blocks`],
+//! [`air`]). [`switch`] moves the packets of a destination between the sidelink and the path over
+//! the eNB.
 //!
 //! # Simplifications
-//! A UE may send on the sidelink and the uplink in one TTI. Grants and feedback are always
+//! A UE may transmit on the sidelink and the uplink in one TTI. Grants and feedback are always
 //! received.
 
 mod air;
@@ -35,9 +36,9 @@ use crate::phy::RbSet;
 use lasthop_bearer::{End, Sdu};
 
 impl RadioNetwork {
-    /// `packet` enters at the sender of `destination`, to be delivered at the receiver, or at the
-    /// eNB on its way there. A group has a copy of it for each receiver, number `member`: they
-    /// enter together, those of the later receivers first, and with that of receiver 0 the packet
+    /// Pushes `packet` at the sender of `destination`, to be delivered at the receiver, or at the
+    /// eNB on its path. A group has a copy of it for each receiver, number `member`: they are
+    /// pushed together, those of the later receivers first, and with that of receiver 0 the packet
     /// is sent. A pair has receiver 0 alone.
     pub fn push_direct(
         &mut self,
@@ -54,7 +55,7 @@ impl RadioNetwork {
         }
     }
 
-    /// A persistent occasion of `destination`: the bearer is looked at again, for the next one.
+    /// Processes a persistent occasion of `destination`, and schedules the next one if data waits.
     pub(super) fn sidelink_occasion(&mut self, tti: Tti, destination: u32) {
         let Some(s) = &mut self.sidelink else { return };
         s.senders[destination as usize].occasion = None;
@@ -69,7 +70,7 @@ impl RadioNetwork {
         }
     }
 
-    /// What the senders of a bearer have waiting may have changed.
+    /// Updates requests and occasions after a change of the senders' data in a bearer.
     pub(super) fn sidelink_data(&mut self, bearer: BearerId) {
         let from = self.calendar.first_open();
         let Some(destinations) = self.sidelink.as_ref().map(|s| s.destinations_of(bearer)) else { return };
@@ -94,7 +95,7 @@ impl RadioNetwork {
 }
 
 impl Sidelink {
-    /// The pairs and groups of `config`, with the draws of the run `seed`; none without any. Their
+    /// The pairs and groups of `config`, with the draws of the run `seed`; None without any. Their
     /// bearers follow those of the UEs.
     pub fn of(
         config: &NetworkConfig,
@@ -109,7 +110,7 @@ impl Sidelink {
         let first = config.bearers.len();
         let outer_loop = |ue: UeId| cells[links[ue].serving].uplink.config.outer_loop.olla();
         let mut all = Sidelink::new(&config.pairs, &config.groups, links.len(), first, outer_loop, seed);
-        // Persistent blocks lie one after the other from the upper end of the band, phases
+        // Persistent blocks are placed one after the other from the upper end of the band, phases
         // likewise.
         let mut top = None;
         for i in 0..all.destinations.len() {
@@ -133,7 +134,8 @@ impl Sidelink {
         Some(Box::new(all))
     }
 
-    /// Where `packet` for receiver number `member` of a destination enters.
+    /// The bearer and the end at which `packet` for receiver number `member` of a destination
+    /// enters.
     fn entrance(&mut self, destination: u32, member: u32, packet: Sdu) -> (BearerId, End) {
         let l = &self.destinations[destination as usize];
         if let Some(group) = &l.group {

@@ -1,4 +1,4 @@
-//! Who sends on which sidelink and on which blocks in a coming TTI.
+//! Scheduling of sidelinks: grants of blocks in a coming TTI to destinations.
 
 use lasthop_units::{CellId, Id, IndexVec, Tti, UeId};
 
@@ -18,10 +18,10 @@ use crate::phy::air::Air;
 use lasthop_engine::math::db;
 use lasthop_radio::lte::{Mcs, McsTable};
 
-/// What RLC, PDCP and MAC add to what a report counts [B]: a grant is this much larger.
+/// Bytes of RLC, PDCP and MAC beyond those that a report counts: a grant is larger by them.
 const OVERHEAD: u64 = 8;
 
-/// How long the table of conflicts holds [TTI]: UEs move little in that time.
+/// Validity of the table of conflicts [TTI]: UEs move little in that time.
 const CONFLICTS_HOLD: u64 = 100;
 
 /// The eNB of a cell that grants blocks to its destinations in one TTI.
@@ -38,7 +38,7 @@ pub(in crate::network) struct SidelinkScheduling<'a> {
 }
 
 impl RadioNetwork {
-    /// `cell` grants to its destinations in `tti`; None without destinations.
+    /// The scheduling of the destinations of `cell` in `tti`; None without destinations.
     pub(in crate::network) fn sidelink_scheduling(
         &mut self,
         tti: Tti,
@@ -61,17 +61,17 @@ impl RadioNetwork {
 
 /// Blocks of a TTI for sidelinks.
 struct Room {
-    /// No destination has a block of another's.
+    /// Destinations share no blocks.
     alone: bool,
-    /// What nobody has.
+    /// Blocks without any grant.
     exclusive: RbSet,
-    /// That and what other destinations have.
+    /// These and the blocks of other destinations.
     shared: RbSet,
 }
 
 impl SidelinkScheduling<'_> {
-    /// A persistent occasion of `destination`, whose UE has something to send: its blocks, with the
-    /// MCS of the activation.
+    /// Grants the blocks of a persistent occasion to `destination`, whose UE has data to send, with
+    /// the MCS of the activation.
     pub(in crate::network) fn occasion(&mut self, destination: u32) {
         let l = &self.destinations[destination as usize];
         let (Some(p), tx) = (l.persistent, l.tx) else { return };
@@ -81,7 +81,7 @@ impl SidelinkScheduling<'_> {
             let mcs = Mcs::new(self.sidelink_mcs(destination)?);
             Some(mcs.decodable_on(McsTable::Uplink, p.rbs.len() as usize).index())
         });
-        // What is sent again has its blocks already: the occasion is left to it.
+        // A retransmission occupies these blocks already: the occasion is left to it.
         let plan = &mut self.grants.plan;
         let taken = plan.granted(self.tti).iter().any(|g| g.again && !g.rbs.and(p.rbs).is_empty());
         if let (Some(mcs), false) = (mcs, busy || taken) {
@@ -95,9 +95,9 @@ impl SidelinkScheduling<'_> {
         }
     }
 
-    /// Keeps blocks of the TTI `timing.grant` ahead from the uplink of `cell` for destinations that
-    /// wait: what they need, up to half of what is free. Without it a full uplink buffer would
-    /// starve every sidelink of the cell.
+    /// Reserves blocks of the TTI `timing.grant` ahead for waiting destinations, before the uplink
+    /// of `cell` is scheduled: as many as they need, up to half of the free ones. Otherwise a full
+    /// uplink buffer would leave none to any sidelink of the cell.
     #[cold]
     pub(in crate::network) fn hold_for_sidelinks(&mut self) -> RbSet {
         let target = self.tti.plus(self.cell.config.timing.grant);
@@ -124,7 +124,7 @@ impl SidelinkScheduling<'_> {
                 mcs.and_then(|m| m.decodable_on(McsTable::Uplink, most as usize).i_tbs(McsTable::Uplink));
             need += i_tbs.and_then(|i| fewest_blocks(i, bytes, most)).map_or(0, |(blocks, _)| blocks);
         }
-        // From the upper end: the uplink is served from the lower one.
+        // From the upper end: the uplink is allocated from the lower one.
         let mut held = RbSet::EMPTY;
         for block in free.iter().skip((free.len() - need.min(most)) as usize) {
             held |= RbSet::range(block, 1);
@@ -133,7 +133,7 @@ impl SidelinkScheduling<'_> {
         held
     }
 
-    /// The uplink is scheduled: destinations may have what was kept for them.
+    /// Releases the reserved blocks to the destinations, after the uplink is scheduled.
     #[cold]
     pub(in crate::network) fn release_to_sidelinks(&mut self, held: RbSet) {
         let target = self.tti.plus(self.cell.config.timing.grant);
@@ -141,8 +141,8 @@ impl SidelinkScheduling<'_> {
         slot.used = slot.used.without(held);
     }
 
-    /// Grants what the uplink leaves of the TTI `timing.grant` ahead to the destinations of `cell`:
-    /// the one that was served longest ago first, each an equal share.
+    /// Grants the blocks that the uplink leaves in the TTI `timing.grant` ahead to the destinations
+    /// of `cell`: the one served longest ago first, an equal share for each.
     pub(in crate::network) fn schedule_sidelinks(&mut self) {
         if self.grants.active.is_empty() {
             return;
@@ -162,7 +162,7 @@ impl SidelinkScheduling<'_> {
             let mcs = self.sidelink_mcs(*destination);
             let Some(mcs) = mcs.filter(|_| !self.is_busy(target, *destination, &roles)) else { continue };
             let free = self.free_for(*destination, target, &room);
-            // With shared blocks everybody may have everything that its neighbours leave.
+            // With shared blocks each destination may have all that its neighbours leave.
             let waiting = (order.len() - i) as u32;
             let share = if room.alone { free.len().div_ceil(waiting) } else { free.len() };
             if let Some(grant) = self.sized(*destination, mcs, free, share) {
@@ -173,8 +173,8 @@ impl SidelinkScheduling<'_> {
         (self.grants.order, self.grants.roles) = (order, roles);
     }
 
-    /// Destinations of the cell that wait go to `order`, the one that was served longest ago first;
-    /// what does not wait is forgotten.
+    /// Puts the waiting destinations of the cell into `order`, the one served longest ago first;
+    /// the others leave the active list.
     fn order_waiting(&mut self, order: &mut Vec<(Tti, u32)>) {
         let mut active = std::mem::take(&mut self.grants.active);
         order.clear();
@@ -191,11 +191,11 @@ impl SidelinkScheduling<'_> {
         order.sort_unstable();
     }
 
-    /// What the uplink and the reservations leave of `target`.
+    /// The blocks that the uplink and the reservations leave in `target`.
     fn room(&self, target: Tti) -> Room {
         let uplink = &self.cell.uplink;
         let reserved = reserved(self.destinations, target);
-        // What the uplink has, without what other destinations have: those may be shared.
+        // The uplink's blocks, without those of other destinations, which may be shared.
         let mut destinations = RbSet::EMPTY;
         self.grants.plan.granted(target).iter().for_each(|g| destinations |= g.rbs);
         let used = uplink.plan.used(target);
@@ -206,7 +206,7 @@ impl SidelinkScheduling<'_> {
         }
     }
 
-    /// `destination` can have no more in `target`, or its UEs cannot use it.
+    /// True if `destination` can have no more in `target`, or its UEs cannot use it.
     fn is_busy(&self, target: Tti, destination: u32, roles: &[Roles]) -> bool {
         let (l, known) = (&self.destinations[destination as usize], &self.grants.of[destination as usize]);
         known.busy[process_of(target)]
@@ -215,7 +215,7 @@ impl SidelinkScheduling<'_> {
             || self.is_half_duplex() && self.conflicts_in_half_duplex(target, destination, roles)
     }
 
-    /// The blocks of `target` that `destination` may have.
+    /// The blocks of `target` that `destination` may use.
     fn free_for(&self, destination: u32, target: Tti, room: &Room) -> RbSet {
         let granted = self.grants.plan.granted(target).iter();
         if room.alone {
@@ -227,8 +227,8 @@ impl SidelinkScheduling<'_> {
         granted.filter(clash).fold(room.shared, |free, g| free.without(g.rbs))
     }
 
-    /// A grant for what `destination` reports, of at most `share` blocks of `free`; None: they are
-    /// too few.
+    /// A grant for the reported data of `destination`, of at most `share` blocks of `free`; None:
+    /// they are too few.
     fn sized(&self, destination: u32, mcs: u8, free: RbSet, share: u32) -> Option<SidelinkGrant> {
         let (l, known) = (&self.destinations[destination as usize], &self.grants.of[destination as usize]);
         let most = share.min(free.longest().1);
@@ -243,9 +243,9 @@ impl SidelinkScheduling<'_> {
         self.cell.config.sidelink.half_duplex
     }
 
-    /// The receiver of `destination` sends in `target`, or its sender hears another destination: a
-    /// UE with one radio does not do both. What the receivers of a group do is not asked: among
-    /// many somebody always sends.
+    /// True if the receiver of `destination` transmits in `target`, or its sender receives another
+    /// destination: a UE with one radio does not do both. The receivers of a group are not
+    /// considered: among many of them there is always one that transmits.
     fn conflicts_in_half_duplex(&self, target: Tti, destination: u32, roles: &[Roles]) -> bool {
         let l = &self.destinations[destination as usize];
         let uplink = || self.cell.uplink.plan.granted(target).iter();
@@ -271,7 +271,7 @@ impl SidelinkScheduling<'_> {
         });
     }
 
-    /// The eNB learns of the quality of `destination` if what it knows is old; of a group, of its
+    /// Updates the eNB's record of the quality of `destination` if it is stale; of a group, by its
     /// worst link.
     pub(super) fn learn_sidelink(&mut self, destination: u32) {
         let (l, known) =
@@ -287,8 +287,8 @@ impl SidelinkScheduling<'_> {
                 self.cell.uplink.adaptation.needed(mcs_of_cqi(cqi))
             }
             LinkQuality::Physical => {
-                // Over the whole band, without interference: what that costs the outer loop finds
-                // out.
+                // Over the whole band, without interference: the outer loop corrects for
+                // interference.
                 let band = self.cell.uplink.band;
                 let level = |rx| self.uu.air.sidelink_level(self.tti, [l.tx, rx], l.power_mw, band);
                 l.receivers().map(level).fold(f32::INFINITY, f32::min)
@@ -311,7 +311,7 @@ impl SidelinkScheduling<'_> {
         }
     }
 
-    /// Which destinations of `cell` must not share a block.
+    /// Determines which destinations of `cell` must not share a block.
     fn find_conflicts(&mut self) {
         let reuse = self.cell.config.sidelink.reuse;
         let (s, destinations) = (&mut *self.grants, &*self.destinations);
@@ -326,7 +326,7 @@ impl SidelinkScheduling<'_> {
         for a in 0..n {
             for b in 0..a {
                 let (la, lb) = (&destinations[a], &destinations[b]);
-                // Nobody hears anything while it sends on the same blocks.
+                // A UE receives nothing on blocks on which it transmits.
                 let own = la.shares_a_ue_with(lb);
                 let clash = match reuse {
                     Reuse::All => own,
@@ -351,7 +351,7 @@ impl SidelinkScheduling<'_> {
     }
 }
 
-/// The CQI of the longest way from the sender of a destination to a receiver.
+/// The CQI of the longest distance from the sender of a destination to a receiver.
 pub(super) fn worst_cqi(air: &mut Air, tti: Tti, destination: &Destination, steps: &[CqiStep]) -> u8 {
     let cqi = |rx| cqi_at(steps, air.distance_between(tti, destination.tx, rx));
     destination.receivers().map(cqi).min().unwrap_or(1)

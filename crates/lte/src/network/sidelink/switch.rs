@@ -1,4 +1,4 @@
-//! Mode selection, and the switch of a destination between the sidelink and the way over the eNB.
+//! Mode selection, and the switch of a destination between the sidelink and the path over the eNB.
 
 use lasthop_units::{BearerId, Instant, Tti};
 
@@ -13,12 +13,12 @@ use crate::mac::uplink::tbs_bytes;
 use crate::phy::TTI;
 use lasthop_bearer::End;
 
-/// Blocks of the transport block by which modes are compared: bits per block.
+/// Blocks of the transport block for which modes are compared by their bits per block.
 const COMPARED: u32 = 10;
 
 impl RadioNetwork {
-    /// A decision about `pair` is due: the mode with more bits per block, direct mode when they are
-    /// equal; both directions switch together.
+    /// Selects the mode of `pair`: the one with more bits per block, direct mode when they are
+    /// equal. Both directions switch together.
     pub(in crate::network) fn select_mode(
         &mut self,
         now: Instant,
@@ -62,8 +62,7 @@ impl RadioNetwork {
         }
     }
 
-    /// The directions of `pair` go the ways of `modes` from now on: from its first UE to its
-    /// second, and back.
+    /// Sets the `modes` of the directions of `pair`: from its first UE to its second, and back.
     pub fn set_modes(&mut self, now: Instant, pair: u32, modes: [LinkMode; 2], out: &mut NetworkOutput) {
         for (destination, mode) in [2 * pair, 2 * pair + 1].into_iter().zip(modes) {
             if self.view().sidelinks().mode(destination).is_some_and(|old| old != mode) {
@@ -72,9 +71,9 @@ impl RadioNetwork {
         }
     }
 
-    /// The sender drops what RLC, MAC and HARQ of the old connection hold; what the eNB has decoded
-    /// goes on to the peer. With a lossless switch PDCP keeps it and sends it over the new
-    /// connection.
+    /// Switches the mode. The sender drops the data that RLC, MAC and HARQ of the old connection
+    /// have; packets that the eNB has decoded still reach the peer. With a lossless switch PDCP
+    /// keeps the data and sends it over the new connection.
     fn switch_mode(&mut self, now: Instant, destination: u32, mode: LinkMode, out: &mut NetworkOutput) {
         let tti = Tti::containing(now, TTI);
         self.calendar.skip_to(tti);
@@ -91,8 +90,8 @@ impl RadioNetwork {
         s.pairs[destination as usize / 2].switched = Some(tti);
         s.flush_harq(destination, bearer, &mut self.ues[tx].uplink.harq, &mut self.bearers);
         s.reset_requests(destination, &mut self.ues[tx].uplink, &mut self.contexts[tx].uplink);
-        // Everything that the bearer says before is passed on, so that what is dropped below is the
-        // switch's.
+        // The bearer's earlier output is passed on first, so that the drops below are those of the
+        // switch.
         self.settle(now, bearer, out);
         let gone = self.bearers.sever(bearer, end, lossless);
         self.settle(now, bearer, out);
@@ -111,8 +110,8 @@ impl RadioNetwork {
 }
 
 impl Sidelink {
-    /// Transport blocks of the old connection that are on the air or wait for a retransmission are
-    /// gone.
+    /// Flushes the transport blocks of the old connection that are in transmission or wait for a
+    /// retransmission.
     fn flush_harq(&mut self, destination: u32, bearer: BearerId, up: &mut Processes, bearers: &mut Bearers) {
         let l = &self.destinations[destination as usize];
         if bearer == l.bearer {
@@ -135,7 +134,7 @@ impl Sidelink {
         }
     }
 
-    /// Requests and reports of the sender begin anew, at both of their ends.
+    /// Resets requests and reports of the sender, at both of their ends.
     fn reset_requests(&mut self, destination: u32, u: &mut UplinkUe, cx: &mut UplinkContext) {
         let (l, sender) =
             (&mut self.destinations[destination as usize], &mut self.senders[destination as usize]);

@@ -21,7 +21,7 @@ use lasthop_lte_l2::rlc::Mode;
 
 const MS: fn(u64) -> Instant = Instant::from_millis;
 
-/// A cell as SimuLTE's, with the request timer of the published timeline.
+/// SimuLTE's cell, with the request timer of the published timeline.
 fn simulte() -> CellConfig {
     let profile = CellProfile::Simulte;
     let request = RequestConfig::Rac { answer: 3, timer: 10, counts: RacTimer::Wall };
@@ -39,7 +39,7 @@ fn pinned(cqi: u8) -> SidelinkConfig {
 struct World {
     network: RadioNetwork,
     out: NetworkOutput,
-    /// The pair's receivers: destination, packet, moment.
+    /// Deliveries at the pair's receivers: destination and moment.
     delivered: Vec<(usize, Instant)>,
     dropped: Vec<(usize, DropCause)>,
     switches: Vec<(Instant, NetworkEvent)>,
@@ -116,8 +116,8 @@ impl World {
         self.network.next_tti().into_iter().chain(self.network.next_timer()).min()
     }
 
-    /// Everything before `until`; what arrives goes to `answer` at once, which may name a
-    /// destination and a size to send.
+    /// Runs until `until`; for each packet that arrives, `answer` gives a destination and a size of
+    /// a packet to send at once.
     fn run_answering(&mut self, until: Instant, answer: Option<(u32, u32)>) {
         while let Some(now) = self.next().filter(|t| *t < until) {
             match self.network.next_tti() == Some(now) {
@@ -138,7 +138,7 @@ impl World {
         let items: Vec<_> = self.out.delivered.drain(..).collect();
         for (bearer, end, sdu) in items {
             if bearer.index() < own && end == End::Network {
-                // At the eNB: down to the other UE of the pair.
+                // At the eNB: the packet is sent to the other UE of the pair.
                 let other = BearerId::from_index(bearer.index() ^ 1);
                 self.network.push(now, other, End::Network, Sdu::new(sdu.id, sdu.size), &mut self.out);
                 continue;
@@ -183,8 +183,8 @@ fn a_segment_and_its_ack_in_direct_mode_take_thirty_ttis() {
         ]
     };
     let mut steps = w.steps();
-    // The last decoding and what it sets off share a TTI; the block of a report has an empty one
-    // for the uplink beside it.
+    // The last decoding and the events that follow it share a TTI; the block of a report has an
+    // empty one for the uplink beside it.
     steps.sort_by_key(|s| (s.0, s.3 != 0));
     let expected: Vec<_> = leg(20, 0).into_iter().chain(leg(35, 1)).collect();
     let sort = |mut v: Vec<(u64, Step, TraceLink, usize)>| {
@@ -204,7 +204,7 @@ fn over_the_enb_the_leg_is_longer_by_the_downlink() {
     assert_eq!(w.delivered, [(0, MS(40)), (1, MS(55))]);
 }
 
-/// Rule 4: stealing helps towards the eNB (9 + 5) and is impossible in direct mode.
+/// Rule 4: stealing shortens the path to the eNB (9 + 5) and is impossible in direct mode.
 #[test]
 fn data_ride_with_the_report_only_towards_the_enb() {
     for (mode, expected) in [(Direct, 15), (Infrastructure, 14)] {
@@ -218,16 +218,17 @@ fn data_ride_with_the_report_only_towards_the_enb() {
     }
 }
 
-/// Rule 5: what comes 6 TTIs after a RAC is not in its report. Its own RAC goes at 10 (wall), and
-/// it is there 15 later. The timer that is paused by grants (those of 5 and 11) goes on to 13.
+/// Rule 5: a packet 6 TTIs after a RAC is not in its report. Its own RAC is sent at 10 (wall), and
+/// the packet arrives 15 later. The timer that is paused by grants (those of 5 and 11) runs until
+/// 13.
 #[test]
 fn what_comes_after_the_report_waits_for_the_timer() {
     for (counts, expected) in [(RacTimer::Wall, 25), (RacTimer::Paused, 28)] {
         let mut cell = simulte();
         cell.uplink.request = RequestConfig::Rac { answer: 3, timer: 10, counts };
         let mut w = World::new(cell, &[[20.0, 0.0], [40.0, 0.0]], &pinned(9), |_| ());
-        // 50 blocks at CQI 9 are 1908 B: the first takes more than the grant of its report can have
-        // to spare.
+        // 50 blocks at CQI 9 are 1908 B: the first packet takes more than the grant of its report
+        // can have to spare.
         w.push(MS(20), 0, 1400);
         w.push(MS(26), 0, 1400);
         w.run_until(MS(200));
@@ -235,8 +236,8 @@ fn what_comes_after_the_report_waits_for_the_timer() {
     }
 }
 
-/// Two pairs 1 km apart share every block and do not notice; side by side they destroy each other's
-/// blocks.
+/// Two pairs 1 km apart share every block without loss; side by side each pair's transmissions make
+/// the other's blocks fail.
 #[test]
 fn shared_blocks_interfere_where_pairs_are_near() {
     let run = |apart: f64, reuse| {
@@ -267,8 +268,8 @@ fn shared_blocks_interfere_where_pairs_are_near() {
     assert_eq!((all, errors), (600, 0), "neighbours are kept apart");
 }
 
-/// What is buffered and on the air is lost, the rest of the transfer goes the new way; every packet
-/// has one outcome.
+/// Data in buffers and in transmission is lost, the rest of the transfer uses the new path; every
+/// packet has one outcome.
 #[test]
 fn a_mode_switch_drops_what_the_sender_has_and_a_lossless_one_does_not() {
     for (lossless, first) in
@@ -305,11 +306,11 @@ fn a_mode_switch_drops_what_the_sender_has_and_a_lossless_one_does_not() {
     }
 }
 
-/// Direct mode where it carries as much or more; with hysteresis or a dwell time the answer comes
+/// Direct mode where it carries as much or more; with hysteresis or a dwell time the switch comes
 /// later or not at all.
 #[test]
 fn the_mode_with_more_bits_per_block_is_taken() {
-    // The uplink is pinned at 40 dB: MCS 28, as CQI 14 and 15 have on the sidelink.
+    // The uplink is pinned at 40 dB: MCS 28, the one of CQI 14 and 15 on the sidelink.
     for (cqi, first, hysteresis, expected) in [
         (15, Infrastructure, 1.0, Direct),
         (14, Infrastructure, 1.0, Direct),
@@ -326,8 +327,8 @@ fn the_mode_with_more_bits_per_block_is_taken() {
     }
 }
 
-/// No request and no report: a packet that comes in TTI 20 goes in the next occasion (phase 0 of 5
-/// TTIs for destination 0), 4 TTIs on the air and in decoding.
+/// No request and no report: a packet in TTI 20 is sent in the next occasion (phase 0 of 5 TTIs for
+/// destination 0), 4 TTIs for transmission and decoding.
 #[test]
 fn a_persistent_grant_needs_no_request() {
     let persistent = SidelinkPersistent { period: Duration::from_millis(5), blocks: 10 };
@@ -345,16 +346,16 @@ fn a_persistent_grant_needs_no_request() {
     assert_eq!(w.network.next_tti(), None);
 }
 
-/// A block that the peer cannot decode is sent again 8 TTIs later on the same blocks, and given up
-/// after the last time.
+/// A block that the peer cannot decode is retransmitted 8 TTIs later on the same blocks, and given
+/// up after the last transmission.
 #[test]
 fn the_sidelinks_retransmissions_are_synchronous() {
     let mut cell = simulte();
     cell.uplink.data_errors = true;
     let link = SidelinkConfig { power: Dbm(-90.0), transmissions: 3, ..SidelinkConfig::default() };
     let mut w = World::new(cell, &[[20.0, 0.0], [40.0, 0.0]], &link, |_| ());
-    // Nothing is decoded at this power: the lowest MCS would be out of range, so an occasion with a
-    // pinned MCS is forced.
+    // At this power no block is decoded: the lowest MCS would be out of range, so an occasion with
+    // a pinned MCS is set.
     w.push(MS(20), 0, 100);
     w.run_until(MS(200));
     assert!(
@@ -363,7 +364,7 @@ fn the_sidelinks_retransmissions_are_synchronous() {
     );
     let mut cell = simulte();
     cell.uplink.data_errors = true;
-    // CQI 15 is chosen where the report says so; the UEs part before the block: decoded at CQI 1 it
+    // MCS of CQI 15 by the report; the UEs move apart before the block: at CQI 1 its decoding
     // fails.
     let steps = vec![CqiStep { from: Metres(0.0), cqi: 1 }];
     let persistent = SidelinkPersistent { period: Duration::from_millis(640), blocks: 10 };
@@ -385,9 +386,9 @@ fn the_sidelinks_retransmissions_are_synchronous() {
     assert_eq!(w.dropped, [(0, DropCause::RadioLoss)]);
 }
 
-/// While a full buffer in the uplink takes every block, a packet for the sidelink still needs the
-/// 15 TTIs of an empty cell: the request is answered (of two UEs with the same channel the one
-/// served longest ago is first), and blocks are kept for the destination.
+/// While a full buffer in the uplink uses every block, a packet for the sidelink still takes the 15
+/// TTIs of an empty cell: the request is answered (of two UEs with the same channel the one served
+/// longest ago is first), and blocks are reserved for the destination.
 #[test]
 fn a_full_uplink_does_not_starve_a_sidelink() {
     let mut w = World::pair(&pinned(15), |p| p.mode = [Infrastructure, Direct]);
@@ -398,8 +399,8 @@ fn a_full_uplink_does_not_starve_a_sidelink() {
     w.run_until(MS(76));
     let found = w.delivered.iter().find(|d| d.0 == ack);
     assert_eq!(found.map(|d| d.1), Some(MS(75)));
-    // 560 000 B at 36 696 bits a TTI are 123 TTIs, 20 of the first grant's way and the downlink
-    // apart; the ACK took one block.
+    // 560 000 B at 36 696 bits a TTI are 123 TTIs, besides 20 of the first grant's delay and the
+    // downlink; the ACK took one block.
     let sent = w.steps().iter().filter(|s| s.1 == Step::Data && s.2 == TraceLink::Uplink && s.3 == 0).count();
     assert!(sent >= 40, "the uplink goes on meanwhile: {sent}");
     w.run_until(MS(200));
@@ -407,8 +408,8 @@ fn a_full_uplink_does_not_starve_a_sidelink() {
 }
 
 /// Both destinations have the whole band every 3 TTIs, destination 0 in 30, destination 1 in 31.
-/// What fails in 30 goes again in 38 and 46; 46 is destination 1's by 3 n + 1, which waits for 49
-/// and arrives at 53; without the failures it would have gone in 46.
+/// The block of 30 fails and is retransmitted in 38 and 46; 46 is destination 1's by 3 n + 1, which
+/// waits for 49 and arrives at 53; without the failures it would have been sent in 46.
 #[test]
 fn a_persistent_occasion_is_left_to_a_retransmission() {
     for (fails, expected) in [(false, 50), (true, 53)] {
@@ -420,7 +421,7 @@ fn a_persistent_occasion_is_left_to_a_retransmission() {
         if let Some(p) =
             w.network.sidelink.as_mut().unwrap().destinations[0].persistent.as_mut().filter(|_| fails)
         {
-            // At a CQI of 1 this is never decoded.
+            // At a CQI of 1 this block is never decoded.
             p.mcs = Some(28);
         }
         w.push(MS(29), 0, 100);
@@ -435,10 +436,10 @@ fn a_persistent_occasion_is_left_to_a_retransmission() {
     }
 }
 
-/// With one radio a UE hears nothing while it sends. Both ends ask in TTI 20 and could send in 31:
-/// with two radios both arrive at 35; with one the eNB grants them after each other. A persistent
-/// grant in a TTI in which the peer sends is lost and comes again 8 TTIs later: destination 0
-/// (phase 0 of 5) at 25, while the peer's report is on the air in 25.
+/// With one radio a UE receives nothing while it transmits. Both ends request in TTI 20 and could
+/// transmit in 31: with two radios both packets arrive at 35; with one the eNB grants one after the
+/// other. A persistent grant in a TTI in which the peer transmits is lost and is repeated 8 TTIs
+/// later: destination 0 (phase 0 of 5) at 25, while the peer transmits its report in 25.
 #[test]
 fn a_ue_with_one_radio_does_not_hear_while_it_sends() {
     for (half_duplex, expected) in [(false, [35, 35]), (true, [35, 36])] {
@@ -457,9 +458,8 @@ fn a_ue_with_one_radio_does_not_hear_while_it_sends() {
         cell.sidelink.half_duplex = half_duplex;
         let persistent = SidelinkPersistent { period: Duration::from_millis(5), blocks: 10 };
         let link = SidelinkConfig { persistent: Some(persistent), ..pinned(15) };
-        // Destination 1 goes over the eNB: its sender, the receiver of destination 0, asks in 20
-        // and reports in
-        // 25.
+        // Destination 1 uses the eNB: its sender, the receiver of destination 0, requests in 20 and
+        // reports in 25.
         let mut w =
             World::new(cell, &[[20.0, 0.0], [40.0, 0.0]], &link, |p| p.mode = [Direct, Infrastructure]);
         w.push(MS(20), 1, 576);

@@ -1,4 +1,4 @@
-//! What may be known of sidelinks from outside.
+//! Values of sidelinks for reading from outside.
 
 use lasthop_units::{BearerId, UeId};
 
@@ -6,28 +6,28 @@ use super::super::state::sidelink::{Destination, Sidelink};
 use crate::mac::downlink::LinkStats;
 use crate::mac::sidelink::LinkMode;
 
-/// The sidelinks of a network, to look at; a network without pairs and groups has no destinations.
+/// The sidelinks of a network, for reading; a network without pairs and groups has no destinations.
 #[derive(Clone, Copy, Debug)]
 pub struct Sidelinks<'a>(Option<&'a Sidelink>);
 
 impl<'a> Sidelinks<'a> {
-    /// Those of a network, if it has any.
+    /// The sidelinks of a network, if it has any.
     pub(in crate::network) const fn of(all: Option<&'a Sidelink>) -> Sidelinks<'a> {
         Sidelinks(all)
     }
 
-    /// Destinations, with the UEs that send and receive; of a group, the first that does.
+    /// Destinations, with their transmitting and receiving UEs; of a group, the first receiver.
     pub fn destinations(self) -> impl Iterator<Item = (u32, UeId, UeId)> + 'a {
         (0..).zip(self.all()).map(|(id, destination)| (id, destination.tx, destination.rx))
     }
 
-    /// Which way the packets of a destination go.
+    /// The mode of a destination.
     pub fn mode(self, destination: u32) -> Option<LinkMode> {
         self.destination(destination).map(|l| l.mode)
     }
 
-    /// The bearer that a packet to a destination enters now; of a group, the one for its receiver
-    /// number `member`.
+    /// The bearer into which a packet to a destination is pushed now; of a group, the one for its
+    /// receiver number `member`.
     pub fn entrance(self, destination: u32, member: u32) -> Option<BearerId> {
         let l = self.destination(destination)?;
         match (&l.group, l.mode) {
@@ -37,7 +37,7 @@ impl<'a> Sidelinks<'a> {
         }
     }
 
-    /// What was counted on a destination's sidelink.
+    /// Counters of a destination's sidelink.
     pub fn stats(self, destination: u32) -> Option<&'a LinkStats> {
         self.destination(destination).map(|l| &l.stats)
     }
@@ -47,7 +47,7 @@ impl<'a> Sidelinks<'a> {
         Some(self.0?.receivers.get(destination as usize)?.members.get(member)?.lost)
     }
 
-    /// Packets that wait for their turn at a receiver.
+    /// Packets held for reordering at receivers.
     pub fn reordering(self) -> usize {
         self.0.iter().flat_map(|s| &s.receivers).filter_map(|r| r.order.as_ref()).map(|o| o.inside()).sum()
     }

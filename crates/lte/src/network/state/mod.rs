@@ -1,13 +1,13 @@
-//! What is kept of a cell and of a UE.
+//! State of cells and UEs.
 //!
-//! Of a UE there are three types. [`Ue`] is the terminal, [`UeContext`] is what its eNB knows of
-//! it, and neither holds what only the other may know. [`Link`] is what is kept once for both: what
-//! RRC has configured, what is counted, and some state that two real ends would keep each for
-//! itself (the RRC connection, whether the UE is between cells, a full buffer, semi-persistent
-//! grants). DESIGN.md lists where one end thereby reads what only the other would know.
+//! A UE has three types. [`Ue`] is the state of the terminal, [`UeContext`] that of its eNB about
+//! it, and neither contains what only the other end may use. [`Link`] is stored once for both:
+//! RRC's configuration, counters, and some state of which two real ends would have a copy each (the
+//! RRC connection, whether the UE is between cells, a full buffer, semi-persistent grants).
+//! DESIGN.md lists where one end thereby reads state of the other.
 //!
-//! Of a HARQ process the sender's half lies with the sender and the receiver's with the receiver.
-//! The eNB has a record of what it has granted each process of the uplink.
+//! Of a HARQ process the sender's half belongs to the sender and the receiver's half to the
+//! receiver. The eNB has a record of its grants for each process of the uplink.
 
 pub mod plan;
 pub mod sidelink;
@@ -30,7 +30,7 @@ use lasthop_bearer::Direction;
 /// A cell.
 #[derive(Debug)]
 pub(super) struct Cell {
-    /// Its settings, of which `down` and `radio.power` change during a run.
+    /// Its configuration, of which `down` and `radio.power` may change during a run.
     pub config: CellConfig,
     /// UEs with something to send or a HARQ process in use, in the order of their ids, by
     /// direction.
@@ -39,15 +39,15 @@ pub(super) struct Cell {
     pub downlink: DownlinkCell,
     /// UEs with semi-persistent scheduling in the downlink.
     pub persistent: Vec<UeId>,
-    /// Where its control channels are.
+    /// Resource blocks of its control channels.
     pub control: ControlBlocks,
     /// Power of a resource block at the antenna, all blocks in use [mW].
     pub reference_power_mw: f64,
-    /// The same of a resource element [mW].
+    /// Power of a resource element at the antenna, all blocks in use [mW].
     pub element_power_mw: f64,
 }
 
-/// What is settled of a cell, for UEs that look at it: not its schedulers, which may be the
+/// The constant part of a cell, for the UEs' measurements: without its schedulers, which may be the
 /// caller's own and belong to one thread.
 #[derive(Clone, Copy)]
 pub(super) struct CellSettings<'a> {
@@ -57,7 +57,7 @@ pub(super) struct CellSettings<'a> {
 }
 
 impl Cell {
-    /// What is settled of it.
+    /// The constant part of the cell.
     #[inline]
     pub const fn settings(&self) -> CellSettings<'_> {
         let Cell { config, control, downlink, .. } = self;
@@ -77,15 +77,14 @@ impl Cell {
             uplink: CellUplink::new(&config.uplink, config.resource_blocks, cell),
         }
     }
-    /// Its UEs with semi-persistent scheduling in `direction`.
+    /// The cell's UEs with semi-persistent scheduling in `direction`.
     pub const fn persistent(&mut self, direction: Direction) -> &mut Vec<UeId> {
         match direction {
             Direction::Downlink => &mut self.persistent,
             Direction::Uplink => &mut self.uplink.persistent,
         }
     }
-    /// The UE of `cx` has something to send in `direction`: the cell looks at it from the next TTI
-    /// on.
+    /// Adds the UE of `cx`, which has data to send in `direction`, to the active list.
     #[inline]
     pub fn wake(&mut self, ue: UeId, cx: &mut UeContext, direction: Direction) {
         let i = direction.index();
@@ -95,7 +94,7 @@ impl Cell {
             active.insert(place, ue);
         }
     }
-    /// Switched off.
+    /// True while the cell is switched off.
     #[inline]
     pub const fn is_down(&self) -> bool {
         self.config.down
@@ -106,8 +105,8 @@ impl Cell {
     }
 }
 
-/// The radio link of a UE: what RRC has configured at both of its ends, the transport blocks that
-/// are on their way, and what is counted.
+/// The radio link of a UE: RRC's configuration of both ends, the transport blocks in transmission,
+/// and counters.
 #[derive(Debug)]
 pub(super) struct Link {
     pub serving: CellId,
@@ -115,26 +114,26 @@ pub(super) struct Link {
     pub rrc: Connection,
     /// Its bearers in the order of their logical channels.
     pub drbs: Vec<BearerId>,
-    /// Below RLC there is always something to send, by direction.
+    /// There is always data to send below RLC, by direction.
     pub full_buffer: [bool; 2],
-    /// It is on its way between cells: no cell schedules it.
+    /// The UE is between cells: no cell schedules it.
     pub away: bool,
     pub downlink: DownlinkLink,
     pub uplink: UplinkLink,
 }
 
-/// What the eNB knows of a UE.
+/// The eNB's state about a UE.
 #[derive(Debug)]
 pub(super) struct UeContext {
-    /// It is in its cell's active list, by direction.
+    /// The UE is in its cell's active list, by direction.
     pub active: [bool; 2],
-    /// The last TTI in which something happened to its bearers.
+    /// The last TTI of activity of its bearers.
     pub activity: Tti,
     pub downlink: DownlinkContext,
     pub uplink: UplinkContext,
 }
 
-/// What the terminal knows.
+/// The state of the terminal.
 #[derive(Debug)]
 pub(super) struct Ue {
     pub downlink: DownlinkUe,
@@ -142,7 +141,7 @@ pub(super) struct Ue {
 }
 
 impl Link {
-    /// Of the UE `id` in a cell of `cell`, with the draws of the run `seed`.
+    /// The link of UE `id` in a cell of `cell`, with the draws of the run `seed`.
     pub fn new(id: UeId, config: &UeConfig, cell: &CellConfig, seed: u64) -> Link {
         Link {
             serving: config.serving,
@@ -160,7 +159,7 @@ impl Link {
 }
 
 impl UeContext {
-    /// Of a UE in a cell of `cell`.
+    /// The context of a UE in a cell of `cell`.
     pub fn new(cell: &CellConfig) -> UeContext {
         UeContext {
             active: [false; 2],
@@ -186,45 +185,45 @@ impl Ue {
 pub(super) struct DownlinkLink {
     /// Semi-persistent scheduling.
     pub persistent: Option<Persistent>,
-    /// Its own P_A, and linear with that of its zone.
+    /// P_A of the UE; and its sum with that of its zone, linear.
     pub p_a: Db,
     pub boost: f32,
-    /// Distance of its reports to those of other UEs [TTI].
+    /// Phase of its reports among those of other UEs [TTI].
     pub phase: u64,
     pub stats: LinkStats,
 }
 
-/// What the eNB knows of a UE's downlink.
+/// The eNB's state about a UE's downlink.
 #[derive(Debug)]
 pub(super) struct DownlinkContext {
     /// HARQ processes by code word; the second ones exist where the transmission mode has two
     /// layers.
     pub harq: [Option<Box<Processes>>; 2],
-    /// A process of the code word may have failed: set where one does, cleared where none is found.
+    /// A process of the code word may have failed: set at a failure, cleared where none is found.
     failures: [bool; 2],
     pub quality: Quality,
     pub average: Average,
-    /// Where it is in a cell with frequency reuse, and before which TTI nobody looks again.
+    /// Zone of the UE in a cell with frequency reuse, and the TTI until which it is valid.
     pub zone: Zone,
     pub zone_until: Tti,
     /// Last TTI with a new transport block.
     pub served: Option<Tti>,
-    /// Discontinuous reception: awake before this TTI because of earlier assignments.
+    /// Discontinuous reception: the UE monitors the PDCCH before this TTI because of assignments.
     pub awake_until: Tti,
 }
 
-/// What the terminal keeps for its downlink.
+/// The terminal's state of its downlink.
 #[derive(Debug)]
 pub(super) struct DownlinkUe {
-    /// What it has received of the blocks of each process, by code word.
+    /// Receptions of the blocks of each process, by code word.
     pub received: [Option<Box<Receptions>>; 2],
     /// Draws of transport blocks by code word.
     pub block_errors: [Draw; 2],
     pub control: ControlReception,
 }
 
-/// The draws of UE `id` in the run `seed`, told apart by what they are for: transport blocks of
-/// code words 0 and 1, of the uplink 2, assignments 3.
+/// The draws of UE `id` in the run `seed`, by purpose `of`: transport blocks of code words 0 and 1,
+/// of the uplink 2, assignments 3.
 pub(super) fn draws(seed: u64, id: UeId, of: u64) -> Draw {
     Draw::new(seed, Purpose::BlockError, RADIO | (id.index() as u64 * 8) | of)
 }
@@ -262,13 +261,13 @@ impl DownlinkContext {
     pub fn process(&mut self, id: u8) -> Option<&mut Process> {
         process_of(&mut self.harq, id)
     }
-    /// The same, to look at.
+    /// Process `id`, for reading.
     #[inline]
     pub fn process_ref(&self, id: u8) -> Option<&Process> {
         let (code_word, i) = (usize::from(id) / PROCESSES, usize::from(id) % PROCESSES);
         self.harq[code_word].as_ref().map(|p| p.get(i))
     }
-    /// Process `id` has failed: it may be sent again.
+    /// Marks process `id` as failed: it may be retransmitted.
     pub fn fail(&mut self, id: u8) {
         self.failures[usize::from(id) / PROCESSES] = true;
         if let Some(process) = self.process(id) {
@@ -284,7 +283,7 @@ impl DownlinkContext {
     /// The process of `code_word` that has waited longest for its retransmission.
     #[inline]
     pub fn failed(&mut self, code_word: usize) -> Option<u8> {
-        // Mostly none has, and the states of all lie in as many lines of memory.
+        // Usually no process has failed, and the states of all are in as many lines of memory.
         if !self.failures[code_word] {
             debug_assert!(self.harq[code_word].as_ref().is_none_or(|p| p.failed().is_none()));
             return None;
@@ -304,32 +303,32 @@ impl DownlinkUe {
         }
     }
 
-    /// What it has received of the block of process `id`.
+    /// Reception of the block of process `id`.
     #[inline]
     pub fn received(&mut self, id: u8) -> Option<&mut Reception> {
         let (code_word, i) = (usize::from(id) / PROCESSES, usize::from(id) % PROCESSES);
         self.received[code_word].as_mut().map(|r| &mut r[i])
     }
 
-    /// The same, to look at.
+    /// Reception of the block of process `id`, for reading.
     #[inline]
     pub fn received_ref(&self, id: u8) -> Option<&Reception> {
         let (code_word, i) = (usize::from(id) / PROCESSES, usize::from(id) % PROCESSES);
         self.received[code_word].as_ref().map(|r| &r[i])
     }
 
-    /// Soft buffers are flushed.
+    /// Flushes the soft buffers.
     pub fn reset(&mut self) {
         self.received.iter_mut().flatten().for_each(|received| **received = Receptions::default());
     }
 }
 
-/// Process `id` of those by code word.
+/// Process `id` in the lists by code word.
 #[inline]
 pub(super) fn process_of(harq: &mut [Option<Box<Processes>>; 2], id: u8) -> Option<&mut Process> {
     let (code_word, i) = (usize::from(id) / PROCESSES, usize::from(id) % PROCESSES);
     harq[code_word].as_mut().map(|p| p.get_mut(i))
 }
 
-/// Tells the network's draws of block errors from those of dedicated channels.
+/// Distinguishes the network's draws of block errors from those of dedicated channels.
 const RADIO: u64 = 1 << 60;

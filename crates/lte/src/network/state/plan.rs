@@ -1,17 +1,17 @@
-//! Which UE sends on which resource blocks of the uplink in the coming TTIs.
+//! Plan of the uplink: grants of resource blocks to UEs in the coming TTIs.
 
 use lasthop_units::{Tti, UeId};
 
 use crate::phy::RbSet;
 
-/// What a UE sends in a TTI of PUSCH.
+/// Content of a UE's transmission on PUSCH.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// A new transport block.
     New,
     /// A new transport block with a report and no data.
     ReportOnly,
-    /// The same once more.
+    /// A retransmission of a transport block.
     Again,
     /// Msg3 of random access.
     Msg3,
@@ -32,28 +32,28 @@ pub struct Granted {
 #[derive(Clone, Debug, Default)]
 pub struct Slot {
     tti: Tti,
-    /// Blocks that are given away.
+    /// Blocks that are allocated.
     pub used: RbSet,
     pub granted: Vec<Granted>,
     /// UEs that have not received their grant.
     pub missed: Vec<UeId>,
 }
 
-/// TTIs that are planned at once, and remembered.
+/// TTIs that are planned and stored at once.
 const SLOTS: u64 = 32;
 
-/// Which UE sends what in the coming TTIs.
+/// Grants of the coming TTIs.
 #[derive(Clone, Debug)]
 pub struct Plan {
     slots: Vec<Slot>,
 }
 
 impl Plan {
-    /// Nothing is granted.
+    /// A plan without grants.
     pub fn new() -> Plan {
         Plan { slots: vec![Slot::default(); SLOTS as usize] }
     }
-    /// The slot of `tti`, empty when nothing was granted for it yet.
+    /// The slot of `tti`, empty while nothing is granted for it.
     #[inline]
     pub fn slot(&mut self, tti: Tti) -> &mut Slot {
         let slot = &mut self.slots[(tti.0 % SLOTS) as usize];
@@ -65,23 +65,23 @@ impl Plan {
         }
         slot
     }
-    /// Blocks given away in `tti`, without starting its slot.
+    /// Blocks allocated in `tti`, without starting its slot.
     pub fn used(&self, tti: Tti) -> RbSet {
         let slot = &self.slots[(tti.0 % SLOTS) as usize];
         if slot.tti == tti { slot.used } else { RbSet::EMPTY }
     }
-    /// Who sends in `tti`.
+    /// Grants for `tti`.
     pub fn granted(&self, tti: Tti) -> &[Granted] {
         let slot = &self.slots[(tti.0 % SLOTS) as usize];
         if slot.tti == tti { &slot.granted } else { &[] }
     }
-    /// Grants of `ue` lapse; their blocks stay unused.
+    /// Removes the grants of `ue`; their blocks stay unused.
     pub fn forget(&mut self, ue: UeId) {
         for slot in &mut self.slots {
             slot.granted.retain(|g| g.ue != ue);
         }
     }
-    /// True if somebody sends in `tti`.
+    /// True if there is a grant for `tti`.
     pub fn is_busy(&self, tti: Tti) -> bool {
         let slot = &self.slots[(tti.0 % SLOTS) as usize];
         slot.tti == tti && !slot.granted.is_empty()

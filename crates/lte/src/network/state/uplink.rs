@@ -1,4 +1,4 @@
-//! What a cell and a UE keep for the uplink.
+//! State of a cell and of a UE for the uplink.
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_radio::lte::PowerControl;
@@ -33,9 +33,9 @@ pub struct CellUplink {
     pub adaptation: UplinkAdaptation,
     pub responder: Responder,
     pub plan: Plan,
-    /// Blocks that PUCCH leaves.
+    /// Blocks without those of PUCCH.
     pub band: RbSet,
-    /// Of these, from where on the cell fills the band.
+    /// Of these, the blocks from which the cell allocates first.
     upper: RbSet,
     /// UEs with semi-persistent scheduling.
     pub persistent: Vec<UeId>,
@@ -47,7 +47,7 @@ pub struct CellUplink {
     pub counters: UplinkCounters,
 }
 
-/// What happened in the uplink of a cell.
+/// Counters of a cell's uplink.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UplinkCounters {
     /// Bytes of padding in new transport blocks.
@@ -80,15 +80,14 @@ impl CellUplink {
         }
     }
 
-    /// A run of `blocks` out of `free`. Cells begin at different thirds of the band, so that
-    /// neighbours with little to receive stay out of each other's way, as a site's three
-    /// sectors do.
+    /// A run of `blocks` blocks of `free`. Cells start at different thirds of the band, so that
+    /// neighbours with little load, such as a site's three sectors, use different blocks.
     pub fn place(&self, free: RbSet, blocks: u32) -> Option<RbSet> {
         free.and(self.upper).run(blocks).or_else(|| free.run(blocks))
     }
 }
 
-/// What a transport block carries beside RLC PDUs.
+/// Contents of a transport block beside RLC PDUs.
 #[derive(Clone, Debug)]
 pub struct Block {
     pub content: Content,
@@ -96,11 +95,11 @@ pub struct Block {
     pub first: Tti,
     pub report: Option<Report>,
     pub headroom: Option<u8>,
-    /// What waits for sidelinks.
+    /// Report of data for sidelinks.
     pub sidelink: SidelinkReport,
-    /// C-RNTI: Msg3 of a UE that the cell knows.
+    /// C-RNTI: Msg3 of a UE with a connection in the cell.
     pub c_rnti: bool,
-    /// The block is full and says nothing about what remains.
+    /// The block is full and has no report of the remaining data.
     pub full: bool,
 }
 
@@ -118,10 +117,10 @@ impl Block {
     }
 }
 
-/// A HARQ process of a UE as its eNB has granted it.
+/// A HARQ process of a UE by the eNB's grants.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GrantedProcess {
-    /// Where it stands by what has arrived.
+    /// State of the process by what the eNB has received.
     pub state: State,
     /// Size of the transport block [B].
     pub bytes: u32,
@@ -131,58 +130,58 @@ pub struct GrantedProcess {
     pub rbs: RbSet,
     /// Transmissions that were due (TS 36.321 clause 5.4.2.2: CURRENT_TX_NB + 1).
     pub transmissions: u8,
-    /// It is an Msg3.
+    /// The block is an Msg3.
     pub msg3: bool,
-    /// It is one that another UE's has destroyed.
+    /// The block is an Msg3 that collided with another UE's.
     pub collided: bool,
 }
 
-/// What the terminal knows of its uplink.
+/// The terminal's state of its uplink.
 #[derive(Debug)]
 pub struct UplinkUe {
-    /// The blocks that it sends.
+    /// The blocks of its HARQ processes.
     pub harq: Processes,
-    /// By process: what its block carries beside RLC PDUs.
+    /// By process: contents of the block beside RLC PDUs.
     pub blocks: [Block; PROCESSES],
     pub sr: SchedulingRequest,
     pub bsr: Reporting,
     pub phr: HeadroomReporting,
     pub mux: Multiplexer,
     pub access: RandomAccess,
-    /// By bearer: it had data when it was last looked at.
+    /// By bearer: it had data at the last check.
     pub had: Vec<bool>,
-    /// The last TTI for which it has a grant for new data.
+    /// The last TTI for which the UE has a grant for new data.
     pub granted_until: Option<Tti>,
-    /// Data for a sidelink wait for a grant.
+    /// Data for a sidelink waits for a grant.
     pub sidelink_bsr: bool,
     /// No second RAC before this TTI.
     pub rac_blocked_until: Tti,
-    /// When it is woken next.
+    /// TTI of the next wake-up.
     pub wake: Option<Tti>,
     pub power: TransmitPower,
-    /// Noise of its receiver in a resource block [mW].
+    /// Noise of the UE's receiver in a resource block [mW].
     pub noise_mw: f64,
 }
 
-/// What the eNB knows of a UE's uplink.
+/// The eNB's state about a UE's uplink.
 #[derive(Debug)]
 pub struct UplinkContext {
-    /// By HARQ process: what it has granted, and what it has received of the block.
+    /// By HARQ process: its grants, and the reception of the block.
     pub granted: [GrantedProcess; PROCESSES],
     pub received: Receptions,
     pub view: BufferView,
     pub quality: UplinkQuality,
     /// Headroom on one resource block.
     pub headroom: Option<Db>,
-    /// A power control command is on its way or not measured yet before this TTI.
+    /// Before this TTI a power control command is pending or not measured yet.
     pub commanded_until: Tti,
-    /// What the UE makes of the commands that it had.
+    /// The UE's power control after the commands, by the eNB's record.
     pub commanded: PowerControl,
     pub average: Average,
-    /// Class of its most urgent bearer, and what its bearers are guaranteed together [bit per TTI].
+    /// Class of the most urgent bearer, and sum of the bearers' guaranteed rates [bit per TTI].
     pub qci: u8,
     pub guaranteed: f64,
-    /// A proactive grant is in the calendar.
+    /// A proactive grant is scheduled in the calendar.
     pub proactive: bool,
     pub served: Option<Tti>,
 }
@@ -192,7 +191,7 @@ pub struct UplinkContext {
 pub struct UplinkLink {
     /// Semi-persistent scheduling.
     pub persistent: Option<UplinkPersistent>,
-    /// A link of a given SINR has no path loss and no power that matters.
+    /// The link has a given SINR, so path loss and power have no effect.
     pub pinned: bool,
     /// One draw per transport block.
     pub errors: Draw,
@@ -200,7 +199,7 @@ pub struct UplinkLink {
 }
 
 impl UplinkLink {
-    /// Of the UE `ue`.
+    /// The link of the UE `ue`.
     pub fn new(ue: UeId, config: &UeConfig, seed: u64) -> UplinkLink {
         UplinkLink {
             persistent: config.persistent_uplink.map(UplinkPersistent::new),
@@ -212,14 +211,14 @@ impl UplinkLink {
 }
 
 impl UplinkLink {
-    /// A semi-persistent grant is for `tti`.
+    /// True if a semi-persistent grant is for `tti`.
     pub fn is_occasion(&self, tti: Tti) -> bool {
         self.persistent.is_some_and(|p| p.grant().is_some() && p.occasion == tti)
     }
 }
 
 impl UplinkContext {
-    /// Of a UE in a cell of `config`.
+    /// For a UE in a cell of `config`.
     pub fn new(config: &UplinkConfig) -> UplinkContext {
         UplinkContext {
             granted: Default::default(),
@@ -237,8 +236,8 @@ impl UplinkContext {
         }
     }
 
-    /// A transmission of `process` arrives as it was granted: the first of a new block, or one
-    /// more.
+    /// Begins the reception of a transmission of `process` as it was granted: a new block, or a
+    /// retransmission.
     pub fn on_transmission(&mut self, process: usize, g: &Granted, collided: bool) {
         let p = &mut self.granted[process];
         let Granted { rbs, mcs, bytes, content, .. } = *g;
@@ -250,15 +249,14 @@ impl UplinkContext {
         p.collided |= collided;
     }
 
-    /// Whether the block that was sent in `sent` is decoded; None if its process has another one
-    /// meanwhile.
+    /// Whether the block that was sent in `sent` is decoded; None if its process has another block
+    /// by now.
     pub fn outcome(&self, process: usize, sent: Tti) -> Option<bool> {
         let (p, received) = (&self.granted[process], &self.received[process]);
         (p.state == State::Awaiting && received.sent == sent).then_some(received.decoded)
     }
 
-    /// `block` is decoded: what its report says of the UE's buffers, or
-    /// that it is full.
+    /// Processes a decoded `block`: its report of the UE's buffers, or that it is full.
     pub fn on_block(&mut self, block: &Block, trailing: Trailing) {
         let first = block.first;
         if let Some(report) = block.report {
@@ -269,12 +267,12 @@ impl UplinkContext {
             && !self.view.is_granted_after(first)
             && trailing != Trailing::AfterRequest
         {
-            // A full block that says nothing about what remains: there may be more.
+            // A full block without a report of the remaining data: there may be more.
             self.view.request();
         }
     }
 
-    /// A bearer is added, number `index`; the most urgent one comes first.
+    /// Adds a bearer, number `index`; the most urgent one is the first.
     pub fn add(&mut self, index: usize, qos: &Qos) {
         if index == 0 {
             self.qci = qos.qci;
@@ -282,8 +280,8 @@ impl UplinkContext {
         self.guaranteed += qos.uplink.0 as f64 * 1e-3;
     }
 
-    /// Downlink data went to the UE `ue` in `tti`: what answers it need not ask first, with a
-    /// `period` of proactive grants [TTI].
+    /// Schedules a proactive grant after downlink data to the UE `ue` in `tti`, so that the answer
+    /// needs no request; `period` of proactive grants [TTI].
     #[inline]
     pub fn note_downlink(&mut self, tti: Tti, ue: UeId, period: u64, calendar: &mut Agenda) {
         if period > 0 && !std::mem::replace(&mut self.proactive, true) {
@@ -319,13 +317,13 @@ impl UplinkUe {
         }
     }
 
-    /// A bearer is added; the most urgent one comes first.
+    /// Adds a bearer; the most urgent one is the first.
     pub fn add(&mut self, qos: &Qos) {
         self.mux.add(self.had.len(), LogicalChannelConfig::of_class(qos));
         self.had.push(false);
     }
 
-    /// A new transport block, `block`, is sent in `tti` as it was granted.
+    /// Records that a new transport block, `block`, is sent in `tti` as it was granted.
     pub fn put(&mut self, tti: Tti, g: &Granted, block: Block) {
         let process = process_of(tti);
         let p = self.harq.get_mut(process);
@@ -335,7 +333,8 @@ impl UplinkUe {
         self.blocks[process] = block;
     }
 
-    /// The block of `tti` is sent once more, on `rbs`, unless a MAC reset has taken it.
+    /// Prepares a retransmission of the block of `tti` on `rbs`; false if a MAC reset has flushed
+    /// it.
     pub fn repeat(&mut self, tti: Tti, rbs: RbSet) -> bool {
         let p = self.harq.get_mut(process_of(tti));
         if p.state != State::Failed {
@@ -346,13 +345,13 @@ impl UplinkUe {
         true
     }
 
-    /// No ACK for the block of `process`: it is kept for a retransmission.
+    /// Keeps the block of `process` for a retransmission: there was no ACK.
     pub fn keep(&mut self, process: usize) {
         self.harq.get_mut(process).state = State::Failed;
     }
 
-    /// The buffer of `process` is flushed, and its block gone: RLC PDUs, and what it carried beside
-    /// them. The memory of the former comes back with [`recycle`](Self::recycle).
+    /// Flushes the buffer of `process` and returns its block: RLC PDUs, and the other contents.
+    /// [`recycle`](Self::recycle) returns the memory of the former.
     pub fn flush(&mut self, process: usize) -> (Parts, Block) {
         let p = self.harq.get_mut(process);
         let parts = std::mem::take(&mut p.parts);
@@ -365,7 +364,7 @@ impl UplinkUe {
         self.harq.get_mut(process).parts = parts;
     }
 
-    /// True if what was granted for `tti` was sent.
+    /// True if the grant for `tti` was used.
     pub fn sends(&self, tti: Tti, g: &Granted) -> bool {
         let process = process_of(tti);
         let p = self.harq.get(process);
@@ -373,7 +372,7 @@ impl UplinkUe {
         p.sent == tti && p.transmissions > 0 && again == (g.content == Content::Again)
     }
 
-    /// Buffers of all processes are flushed.
+    /// Flushes the buffers of all processes.
     pub fn reset_harq(&mut self) {
         for (process, block) in self.harq.iter_mut().zip(&mut self.blocks) {
             process.free(|_| ());
@@ -381,18 +380,18 @@ impl UplinkUe {
         }
     }
 
-    /// True if it is to be woken in `tti`, which is done then.
+    /// True if a wake-up is due in `tti`, which is cleared.
     pub fn wakes(&mut self, tti: Tti) -> bool {
         self.wake.take_if(|at| *at == tti).is_some()
     }
 
-    /// True if something waits for which it has to ask.
+    /// True if data waits for which a grant must be requested.
     #[inline]
     pub const fn needs_grant(&self) -> bool {
         self.bsr.needs_grant() || self.sidelink_bsr
     }
 
-    /// A grant for `target` comes in `tti`; it answers a request, or does not.
+    /// Processes a grant for `target` that is received in `tti`; `answers`: it answers a request.
     #[inline]
     pub fn on_grant(&mut self, tti: Tti, target: Tti, answers: bool) {
         self.bsr.on_grant(tti);
@@ -408,8 +407,8 @@ impl UplinkUe {
         }
     }
 
-    /// True if it holds a grant for new data in `tti` or later, or has a semi-persistent one that
-    /// it waits for.
+    /// True if the UE has a grant for new data in `tti` or later, or a semi-persistent one for
+    /// which the data waits.
     // TS 36.321 v15.1.0 clause 5.4.5 [unverified]: if an uplink grant is not configured or the
     // Regular BSR was not triggered due to data becoming available for transmission for a logical
     // channel for which logical channel SR masking is setup by upper layers: a Scheduling Request
@@ -419,7 +418,7 @@ impl UplinkUe {
             || persistent.is_some_and(|p| p.config.sr_mask && p.grant().is_some())
     }
 
-    /// The UE has a grant for `tti`: a RAC's timer that is paused by grants does not count it.
+    /// Processes a grant for `tti`: a RAC's timer that is paused by grants does not count this TTI.
     #[inline]
     pub fn pause_rac(&mut self, request: &RequestConfig, tti: Tti) {
         if matches!(request, RequestConfig::Rac { counts: RacTimer::Paused, .. })

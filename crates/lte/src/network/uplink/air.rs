@@ -1,4 +1,4 @@
-//! What arrives of a cell's uplink in a TTI, with all transmissions known.
+//! Reception of a cell's uplink in a TTI, after all transmissions.
 
 use lasthop_units::{CellId, IndexVec, Tti, UeId};
 use smallvec::SmallVec;
@@ -13,7 +13,7 @@ use crate::phy::TTI;
 use crate::phy::air::Air;
 use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, SoftBuffer, mean_mi, sinr_db_of_mi};
 
-/// What a cell receives in one TTI.
+/// Reception by a cell in one TTI.
 pub(super) struct UplinkAir<'a> {
     pub tti: Tti,
     pub id: CellId,
@@ -21,14 +21,14 @@ pub(super) struct UplinkAir<'a> {
     pub links: &'a mut IndexVec<UeId, Link>,
     pub contexts: &'a mut IndexVec<UeId, UeContext>,
     pub ues: &'a IndexVec<UeId, Ue>,
-    /// What the invariants look at.
+    /// Bearers, for the invariants.
     pub bearers: &'a Bearers,
     pub air: &'a mut Air,
     pub calendar: &'a mut Agenda,
 }
 
 impl RadioNetwork {
-    /// With all transmissions of this TTI known: what arrives at `cell`.
+    /// Decides which transmissions of this TTI `cell` decodes.
     pub(in crate::network) fn air_uplink(&mut self, tti: Tti, cell: CellId) {
         if !self.cells[cell].uplink.plan.is_busy(tti) {
             return;
@@ -52,12 +52,12 @@ impl RadioNetwork {
 }
 
 impl UplinkAir<'_> {
-    /// True if what was granted for this TTI was sent.
+    /// True if the grant for this TTI was used.
     pub(super) fn sends(&self, g: &Granted) -> bool {
         self.ues[g.ue].uplink.sends(self.tti, g)
     }
 
-    /// With all transmissions of this TTI known: what arrives at `cell`.
+    /// Decides the reception of each transmission to the cell, after all of this TTI.
     fn run(&mut self) {
         let timing = self.cell.config.timing;
         let (decode, lead) = (timing.decode_of_uplink(), timing.uplink_lead);
@@ -65,7 +65,8 @@ impl UplinkAir<'_> {
             let g = self.cell.uplink.plan.granted(self.tti)[i];
             let process = process_of(self.tti);
             if !self.sends(&g) {
-                // Its MAC was reset, or it has given up, or Msg3 has taken the process.
+                // MAC of the UE was reset, or the UE has given the block up, or Msg3 has taken the
+                // process.
                 continue;
             }
             self.begin(&g);
@@ -85,7 +86,7 @@ impl UplinkAir<'_> {
         }
     }
 
-    /// A transmission begins: the first of a new block, or one more.
+    /// Begins the reception of a new block, or of a retransmission.
     #[inline]
     fn begin(&mut self, g: &Granted) {
         let process = process_of(self.tti);
@@ -100,9 +101,9 @@ impl UplinkAir<'_> {
         *received = Reception::new(self.tti, block, SoftBuffer::new(combining.into()), uniform);
     }
 
-    /// True if others send their Msg3 on the same blocks: all had the same preamble. Their
-    /// demodulation reference signals are the same too, so none is decoded, unless one is
-    /// louder than the others together by the capture ratio.
+    /// True if other UEs send their Msg3 on the same blocks, because all had the same preamble.
+    /// Their demodulation reference signals are the same too, so none is decoded, unless the power
+    /// of one exceeds the sum of the others by the capture ratio.
     fn is_collided(&mut self, i: usize) -> bool {
         let all = self.cell.uplink.plan.granted(self.tti);
         let mine = all[i];
@@ -118,13 +119,13 @@ impl UplinkAir<'_> {
         self.received_power_mw(mine.ue) < rest * lasthop_radio::linear(ratio)
     }
 
-    /// What arrives at `cell` of each block that `ue` sends [mW].
+    /// Power received at `cell` of each block that `ue` transmits [mW].
     fn received_power_mw(&mut self, ue: UeId) -> f64 {
         f64::from(self.air.gains(self.tti, self.id, ue).uplink)
             * f64::from(self.ues[ue].uplink.power.last_block_mw())
     }
 
-    /// One draw for a block, compared with its error probability after each of its transmissions.
+    /// Decides whether a block is decoded: its one draw against its error probability so far.
     fn judge_uplink(&mut self, g: &Granted) -> bool {
         let errors = self.cell.uplink.config.data_errors;
         let link = &mut self.links[g.ue].uplink;
@@ -138,7 +139,7 @@ impl UplinkAir<'_> {
         link.stats.sinr_db_sum += snr_db;
         link.stats.ttis += 1;
         link.stats.resource_blocks += u64::from(g.rbs.len());
-        // What is alone in the soft buffer has the SINR that is known already.
+        // A single transmission in the soft buffer has the SINR that is computed already.
         let alone = r.soft.transmissions() == 1;
         let error = || if alone { block.error_at(snr_db) } else { block.combined_error(&r.soft) };
         let decoded = !errors || r.uniform >= error();

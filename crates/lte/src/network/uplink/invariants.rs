@@ -1,4 +1,4 @@
-//! What must hold in every TTI, checked in debug builds.
+//! Invariants of every TTI, checked in debug builds.
 
 use smallvec::SmallVec;
 
@@ -11,7 +11,7 @@ use crate::phy::RbSet;
 use lasthop_bearer::End;
 
 impl UplinkAir<'_> {
-    /// Invariants: what arrives at the cell keeps the rules of the air.
+    /// Checks the invariants of the transmissions that the cell receives.
     #[cold]
     pub(super) fn check(&self) {
         let (tti, cell) = (self.tti, self.id);
@@ -28,8 +28,8 @@ impl UplinkAir<'_> {
             }
             let twice = granted[..i].iter().any(|other| other.ue == g.ue && self.sends(other));
             assert!(!twice, "{tti:?}: {:?} sends twice", g.ue);
-            // One run, of a length that the transform has, within PUSCH; one block twice only where
-            // preambles were the same.
+            // One run, of a length that the transform has, within PUSCH; a block has two
+            // transmissions only where preambles were the same.
             assert!(!g.rbs.is_empty() && g.rbs.longest_run() == g.rbs, "{tti:?}: not one run");
             assert_eq!(largest_allocation(g.rbs.len()), g.rbs.len(), "{tti:?}: no transform size");
             assert!(g.rbs.without(band).is_empty(), "{tti:?}: outside of PUSCH");

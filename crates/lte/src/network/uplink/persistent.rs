@@ -1,5 +1,4 @@
-//! Semi-persistent grants: activated by the first grant that answers data, prepared before each
-//! occasion.
+//! Semi-persistent grants: activated by the first grant for data, prepared before each occasion.
 
 use lasthop_units::{Tti, UeId};
 
@@ -11,8 +10,8 @@ use crate::phy::RbSet;
 use lasthop_radio::lte::{Mcs, McsTable};
 
 impl Granting<'_> {
-    /// Blocks that semi-persistent grants have in the TTI `at`, or where one of that TTI may
-    /// have to be sent once more: a retransmission stays on its blocks.
+    /// Blocks of semi-persistent grants in the TTI `at`, and of those in whose TTI a block sent in
+    /// `at` may be retransmitted: a retransmission stays on its blocks.
     #[inline]
     pub(in crate::network) fn persistent_blocks(&self, at: Tti) -> RbSet {
         let c = &self.cell.uplink;
@@ -26,9 +25,9 @@ impl Granting<'_> {
         )
     }
 
-    /// The smallest run of blocks of `free` that carries what the semi-persistent grant of `ue`
-    /// promises, none of which another grant ever has at the same time. None: it has none or it
-    /// is active.
+    /// The smallest run of blocks of `free` that carries the configured bytes of the
+    /// semi-persistent grant of `ue`, none of which another grant ever has at the same time. None:
+    /// there is no such run, or the grant is active, or `ue` has none.
     pub(super) fn size_of_activation(&self, target: Tti, ue: UeId, free: RbSet) -> Option<Granted> {
         let c = &self.cell.uplink;
         let link = &self.links[ue].uplink;
@@ -44,8 +43,8 @@ impl Granting<'_> {
         let most = free.longest().1;
         let level = cx.quality.level()?;
         let bytes = u64::from(own.config.bytes);
-        // The MCS falls where power is spread over more blocks: as many as the bytes need with the
-        // MCS of that many.
+        // The MCS falls when the power is spread over more blocks: find the number of blocks that
+        // suffices with its own MCS.
         let mut blocks = 1;
         for _ in 0..8 {
             let mcs = Mcs::new(c.adaptation.mcs(cx.level_on(level, blocks))?);
@@ -64,8 +63,8 @@ impl Granting<'_> {
         None
     }
 
-    /// The grant for `target` was the activation of the semi-persistent grant of its UE, if the UE
-    /// has received it.
+    /// Activates the semi-persistent grant of the UE by the grant for `target`, if the UE has
+    /// received it.
     pub(super) fn activate_persistent(&mut self, target: Tti, granted: &Granted) {
         if self.cell.uplink.plan.slot(target).missed.contains(&granted.ue) {
             return;
@@ -76,8 +75,8 @@ impl Granting<'_> {
         self.await_occasion(ue);
     }
 
-    /// Notes when the next occasion is prepared: when dynamic grants for the same TTI go out, and
-    /// before them.
+    /// Schedules the preparation of the next occasion: in the TTI of dynamic grants for the same
+    /// TTI, and before them.
     fn await_occasion(&mut self, ue: UeId) {
         let grant = self.cell.config.timing.grant;
         if let Some(p) = &self.links[ue].uplink.persistent {
@@ -86,7 +85,8 @@ impl Granting<'_> {
         }
     }
 
-    /// The UE sends on its semi-persistent grant in `target`, whether it has data or not.
+    /// Prepares the UE's semi-persistent grant for `target`, on which it transmits with data or
+    /// without.
     // TS 36.321 v15.1.0 clause 5.4.1 [unverified]: if an uplink grant for this TTI has been
     // configured for the Serving Cell: consider the NDI bit for the corresponding HARQ process to
     // have been toggled: a block that waits there is flushed.
@@ -98,7 +98,7 @@ impl Granting<'_> {
         p.occasion = target;
         let slot = self.cell.uplink.plan.slot(target);
         let again = |g: &Granted| g.ue == ue && g.content == Content::Again;
-        // Not beside a Msg3 of its own.
+        // Not in the TTI of an Msg3 of the UE.
         if slot.granted.iter().all(|g| g.ue != ue || again(g)) {
             let flushed = slot.granted.iter().find(|g| again(g)).map_or(RbSet::EMPTY, |g| g.rbs);
             slot.used = slot.used.without(flushed);

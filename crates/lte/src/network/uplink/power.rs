@@ -1,4 +1,4 @@
-//! What the eNB measures of UEs, and what it makes of their power.
+//! The eNB's measurements of UEs, and its record of their power.
 
 use std::sync::LazyLock;
 
@@ -22,7 +22,7 @@ use crate::phy::propagation::Gains;
 static DECIBELS: LazyLock<[f32; PRB_MAX + 1]> =
     LazyLock::new(|| std::array::from_fn(|n| db((n as f64).max(1.0)) as f32));
 
-/// A transport block of fewer bytes is small beside its headers [B]: other sizes are looked at.
+/// Transport blocks of fewer bytes are small compared with their headers [B].
 const EDGE: u32 = 32;
 /// A buffer status report (2 B), the subheader of an SDU (1 B) and the header of an AMD PDU (2 B)
 /// [B].
@@ -34,15 +34,15 @@ const PRACH_BANDWIDTH: Hertz = Hertz(1_048_750.0);
 
 impl UplinkContext {
     /// The SINR [dB] to expect on each of `blocks` resource blocks, given `level` on one: beyond
-    /// the UE's headroom its power is spread ever thinner. Before the first headroom report
-    /// nothing is known of that.
+    /// the UE's headroom the power per block falls with the number of blocks. Before the first
+    /// headroom report no limit is known.
     #[inline]
     pub fn level_on(&self, level: f32, blocks: u32) -> f32 {
         level - (DECIBELS[blocks as usize] - self.spare()).max(0.0)
     }
 
-    /// How many times more power [dB] than on one block the UE has. None to spare is 0: `level` on
-    /// one block is what its largest power gives.
+    /// Ratio [dB] of the largest power of the UE to its power on one block. 0: `level` on one block
+    /// is that of its largest power.
     #[inline]
     fn spare(&self) -> f32 {
         self.headroom.map_or(f32::INFINITY, |h| h.0.max(0.0) as f32)
@@ -50,14 +50,14 @@ impl UplinkContext {
 }
 
 impl CellUplink {
-    /// How many of at most `most` blocks the UE of `cx` is given, and the MCS on them: those that
-    /// carry most beyond `overhead` [B], the headers. Beyond its headroom a block more lowers the
-    /// MCS of all: the fewest that carry as much. Where one transmission carries little, blocks
-    /// that HARQ completes compete with it ([`at_the_edge`](Self::at_the_edge)). None if nothing
-    /// would be decoded.
+    /// Number of blocks for the UE of `cx`, of at most `most`, and the MCS on them: those that
+    /// carry most beyond `overhead` [B], the headers. Beyond the headroom an additional block
+    /// lowers the MCS of all: the fewest blocks that carry as much. Where one transmission carries
+    /// little, blocks that need HARQ retransmissions are compared with it
+    /// ([`at_the_edge`](Self::at_the_edge)). None if no block would be decoded.
     ///
-    /// An outer loop that has come to the end of its range does not silence a UE whose measured
-    /// SINR allows the lowest MCS: only blocks that are sent can bring it back.
+    /// An outer loop at the end of its range does not stop the grants to a UE whose measured SINR
+    /// allows the lowest MCS: only further blocks can correct the loop.
     pub fn fit(&self, cx: &UplinkContext, most: u32, overhead: u32) -> Option<(u32, u8)> {
         let at_once = self.fit_at_once(cx, most);
         let carries = at_once.map_or(0, |(blocks, mcs)| tbs_bytes(mcs, blocks));
@@ -65,7 +65,7 @@ impl CellUplink {
             return at_once;
         }
         let at_once_rate = f64::from(carries.saturating_sub(overhead));
-        // Where not even 1 B remains behind all headers: behind those that each block with data
+        // Where not even 1 B remains beyond all headers: beyond those that each block with data
         // has.
         let bare = overhead.min(BARE);
         match self.at_the_edge(cx, most, overhead).or_else(|| self.at_the_edge(cx, most, bare)) {
@@ -74,8 +74,8 @@ impl CellUplink {
         }
     }
 
-    /// The same for a UE that sends blocks without RLC PDUs, so without headers (a full buffer):
-    /// one transmission is enough wherever it carries anything.
+    /// As [`fit`](Self::fit), for a UE with a full buffer, whose blocks have no RLC PDUs and no
+    /// headers: a single transmission suffices wherever it carries anything.
     pub fn fit_full(&self, cx: &UplinkContext, most: u32) -> Option<(u32, u8)> {
         self.fit_at_once(cx, most).or_else(|| {
             let edge = if self.config.power_aware { self.at_the_edge(cx, most, 0) } else { None };
@@ -83,12 +83,12 @@ impl CellUplink {
         })
     }
 
-    /// Blocks of the lowest MCS that are meant to be decoded after several transmissions: their
-    /// number, and the bytes beyond `overhead` that they carry per transmission. A UE at its
-    /// largest power has the same energy for any number of blocks, so more blocks with more
-    /// transmissions spend less of it on headers and CRC: the fewest that come to four fifths of
-    /// the best, since the last fifth takes several times as many. The measured SINR counts:
-    /// the outcome of such blocks is nothing that an outer loop could learn from.
+    /// Blocks of the lowest MCS that are to be decoded after several transmissions: their number,
+    /// and the bytes beyond `overhead` that they carry per transmission. A UE at its largest power
+    /// has the same energy for any number of blocks, so that more blocks with more transmissions
+    /// use less of it for headers and CRC: the fewest that reach four fifths of the best, since the
+    /// last fifth takes several times as many. The measured SINR is used, since the outcome of such
+    /// blocks is no input for an outer loop.
     fn at_the_edge(&self, cx: &UplinkContext, most: u32, overhead: u32) -> Option<(u32, f64)> {
         let measured = cx.quality.measured()?;
         // Before the first headroom report: the sounding signal had all power, spread over the
@@ -116,8 +116,8 @@ impl CellUplink {
             Some((blocks, Mcs::new(mcs).decodable_on(McsTable::Uplink, blocks as usize).index()))
         };
         if cx.headroom.is_none() && self.counts_power() {
-            // The sounding signal was spread over the band; if that was too thin, a few blocks may
-            // do, and bring the report.
+            // The sounding signal was spread over the band; if its power per block was too low, a
+            // few blocks may suffice, and carry the report.
             return on(most).or_else(|| {
                 let probe = most.min(self.config.request_blocks);
                 self.adaptation.mcs(cx.quality.measured()? + DECIBELS[self.band.len() as usize])?;
@@ -133,7 +133,7 @@ impl CellUplink {
         sizes.map_while(on).reduce(better).or_else(|| self.lowest(cx, 1))
     }
 
-    /// True if the eNB reckons with headroom reports.
+    /// True if the eNB uses headroom reports.
     fn counts_power(&self) -> bool {
         self.config.power_aware && self.config.power_control.enabled
     }
@@ -144,19 +144,19 @@ impl CellUplink {
     }
 }
 
-/// Why a UE whose largest power suffices cannot send under the settings of a cell's uplink.
+/// Reason why a UE with enough power gets no data through under the settings of a cell's uplink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Silenced {
     /// Without `uplink.power_aware`: the sounding signal, spread over the band, is below the lowest
-    /// MCS, and the eNB assumes the same for any number of blocks. It grants nothing.
+    /// MCS, and the eNB assumes the same for any number of blocks. It sends no grant.
     BySounding,
     /// By the open loop: the UE has power to spare, and the block that answers its request, with
     /// its report, is not decoded.
     ByOpenLoop,
 }
 
-/// What settings of a cell's uplink do to UEs: the link adaptation is worked out once for all of
-/// them (a million instructions).
+/// Check of whether a cell's settings silence UEs: link adaptation is computed once for all of them
+/// (a million instructions).
 #[derive(Debug)]
 pub struct Silence<'a> {
     config: &'a CellConfig,
@@ -164,16 +164,15 @@ pub struct Silence<'a> {
 }
 
 impl CellConfig {
-    /// The settings of this cell, which is `id`.
+    /// The check for this cell, which is `id`.
     pub fn silence(&self, id: CellId) -> Silence<'_> {
         Silence { config: self, cell: CellUplink::new(&self.uplink, self.resource_blocks, id) }
     }
 }
 
 impl Silence<'_> {
-    /// Whether settings of the uplink silence a UE whose gains at large scale, without
-    /// interference, are `gains`; also None for a UE whose largest power does not
-    /// suffice.
+    /// Reason why settings of the uplink silence a UE whose gains at large scale, without
+    /// interference, are `gains`; None also for a UE whose largest power does not suffice.
     pub fn of(&self, ue: &UeConfig, gains: Gains) -> Option<Silenced> {
         let Silence { config: CellConfig { uplink, radio, .. }, cell } = self;
         let (config, band, largest) = (&uplink.power_control, cell.band.len(), ue.radio.power);
@@ -188,7 +187,7 @@ impl Silence<'_> {
             cx
         };
         let most = (1..=band).rfind(|n| largest_allocation(*n) == *n).unwrap_or(1);
-        // What comes first is the report in the grant that answers a request.
+        // The first block is the report in the grant that answers a request.
         let (first, harq) = (uplink.request_blocks, uplink.harq.transmissions);
         let decodes = |cx: &UplinkContext| {
             let level = cx.level_on(cx.quality.measured().unwrap_or_default(), first);
@@ -213,8 +212,8 @@ impl Silence<'_> {
 }
 
 impl Cell {
-    /// Whether a preamble of `power` is loud enough for the cell, which receives it with `gain`. A
-    /// threshold: above it TS 36.104 clause 8.4.2 wants 99 %, which is taken for all.
+    /// True if the cell detects a preamble of `power`, which it receives with `gain`. A threshold:
+    /// above it TS 36.104 clause 8.4.2 requires 99 %, for which the model has 100 %.
     pub fn detects_preamble(&self, power: Dbm, gain: f32) -> bool {
         let noise = thermal_noise(PRACH_BANDWIDTH, self.config.radio.noise_figure);
         power.0 + db(f64::from(gain)) - noise.0 >= self.config.uplink.random_access.detection.0
@@ -222,9 +221,9 @@ impl Cell {
 }
 
 impl UplinkContext {
-    /// The eNB's closed loop: the command that a grant carries takes effect K_PUSCH = 4 TTIs later
-    /// (TS 36.213 clause 5.1.1.1), and no other is sent before the channel has been measured
-    /// with it. When and which.
+    /// The eNB's closed loop: the command of a grant takes effect K_PUSCH = 4 TTIs later (TS 36.213
+    /// clause 5.1.1.1), and no other is sent before the channel has been measured with it. Returns
+    /// the TTI and the command.
     #[inline]
     pub fn power_command(&mut self, tti: Tti, cell: &CellUplink) -> Option<(Tti, u8)> {
         let target = cell.config.power_target?;
@@ -237,45 +236,44 @@ impl UplinkContext {
         Some((tti.plus(K_PUSCH), command))
     }
 
-    /// A command takes effect, for all that the eNB knows: whether the UE was at a limit of its
-    /// power, where commands do not accumulate, it is not told.
+    /// Applies a command to the eNB's record, which does not include whether the UE was at a limit
+    /// of its power, where commands do not accumulate.
     fn command_power(&mut self, config: &PowerControlConfig, command: u8) {
         self.commanded.command(config, command, Dbm(0.0), Dbm(f64::INFINITY));
     }
 
-    /// What the eNB takes from a headroom report that came on `blocks` resource blocks: the
-    /// headroom on one.
+    /// Takes in a headroom report on `blocks` resource blocks, as the headroom on one.
     pub fn learn_headroom(&mut self, cell: &CellUplink, level: u8, blocks: u32) {
         if cell.counts_power() {
             let on_one = phr::headroom(level).0 + db(f64::from(blocks.max(1)));
             if self.headroom.replace(Db(on_one)).is_none() {
-                // What was measured before is read anew, now that the power behind it is known.
+                // The last measurement is evaluated again, now that the UE's power is known.
                 self.quality.expire();
             }
         }
     }
 
-    /// The eNB has measured a sounding signal.
+    /// Takes in a measurement of a sounding signal.
     pub fn learn_sounding(&mut self, tti: Tti, cell: &CellUplink, sounding: &Sounding<'_>) {
         let Sounding { sinr, srs, one } = *sounding;
         let (aware, controlled) = (cell.config.power_aware, cell.config.power_control.enabled);
         let mut level = sinr_db_of_mi(Modulation::Qam64, mean_mi(Modulation::Qam64, sinr)) as f32;
         if aware && (self.headroom.is_some() || !controlled) {
-            // The eNB knows what the sounding signal was sent with and what a block of PUSCH would
-            // be. Before the first headroom report it takes them for the same.
+            // The eNB has the power of the sounding signal and that of a block of PUSCH. Before the
+            // first headroom report it takes them for equal.
             level += (one.0 - (srs.0 - db(f64::from(cell.band.len())))) as f32;
         }
         self.quality.learn(tti, level);
         if aware && !controlled {
-            // Always at the largest power: no block more without less for each.
+            // Always at the largest power: an additional block lowers the power of each.
             self.headroom = Some(Db(0.0));
         }
     }
 }
 
 impl RadioNetwork {
-    /// A transmit power control command (0 to 3) takes effect at `ue` in `tti`, for `blocks`
-    /// resource blocks; its eNB counts on it.
+    /// Applies a transmit power control command (0 to 3) at `ue` in `tti`, for `blocks` resource
+    /// blocks, and to its eNB's record.
     pub fn command_power(&mut self, tti: Tti, ue: UeId, command: u8, blocks: u32) {
         self.terminal(ue).command_power(tti, command, blocks);
         let config = &self.cells[self.links[ue].serving].uplink.config.power_control;
@@ -292,9 +290,9 @@ mod tests {
     use crate::mac::uplink::UplinkConfig;
 
     /// A UE at its largest power gets more blocks than one transmission needs only where they carry
-    /// more beyond the headers per transmission. How many transmissions a block needs comes from
-    /// the error model here: n of them have n times the energy, and the target is 10 %. 13 dB of
-    /// SINR are gone through in tenths.
+    /// more beyond the headers per transmission. Here the error model gives the number of
+    /// transmissions of a block: n of them have n times the energy, and the target is 10 %. The
+    /// SINR covers 13 dB in steps of 0.1 dB.
     #[test]
     fn more_blocks_than_one_transmission_needs_carry_more_beyond_headers() {
         const HEADERS: u32 = 8;

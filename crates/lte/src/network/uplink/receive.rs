@@ -1,4 +1,4 @@
-//! The eNB's side of a transport block: decoded and passed up, or asked for again.
+//! The eNB's side of a transport block: decoded and passed to RLC, or a retransmission.
 
 use lasthop_units::{Instant, Tti, UeId};
 
@@ -9,18 +9,18 @@ use crate::mac::harq::{Parts, State};
 use crate::phy::RbSet;
 use lasthop_bearer::{Direction, End};
 
-/// What becomes of a transport block that the eNB has looked at.
+/// Result of the decoding of a transport block.
 enum Outcome {
-    /// It is decoded and carries `parts`, or is an Msg3 with an RRC message.
+    /// The block is decoded and carries `parts`, or is an Msg3 with an RRC message.
     Received { parts: Parts, msg3: bool },
-    /// It will be sent again.
+    /// The block will be retransmitted.
     Again,
-    /// It was sent as often as it may.
+    /// The block has had its last transmission.
     GivenUp,
 }
 
 impl RadioNetwork {
-    /// The eNB has decoded the transport block that `ue` sent in `sent`, or failed to.
+    /// Processes the decoding of the transport block that `ue` sent in `sent`.
     pub(in crate::network) fn uplink_decoded(
         &mut self,
         now: Instant,
@@ -45,7 +45,7 @@ impl RadioNetwork {
                 }
                 self.layer2(now, out).hand_up(End::Ue, &mut parts, true);
                 self.serve(now, out);
-                // The memory goes back to the process.
+                // The memory returns to the process.
                 self.ues[ue].uplink.recycle(process, parts);
                 let view = &self.contexts[ue].uplink.view;
                 if view.waiting() > 0 || view.is_requested() {
@@ -57,7 +57,7 @@ impl RadioNetwork {
 }
 
 impl Granting<'_> {
-    /// The last transmission of `process` of `ue` is `decoded`, or is not.
+    /// Processes the last transmission of `process` of `ue`, which is `decoded` or not.
     fn on_block(&mut self, ue: UeId, process: usize, decoded: bool) -> Outcome {
         let lowest = self.cell.uplink.adaptation.lowest();
         let cx = &mut self.contexts[ue].uplink;
@@ -68,7 +68,7 @@ impl Granting<'_> {
         if decoded { self.receive(ue, process) } else { self.fail(ue, process) }
     }
 
-    /// The block is decoded: what it carries, and ACK on PHICH.
+    /// Processes a decoded block: its contents, and ACK on PHICH.
     fn receive(&mut self, ue: UeId, process: usize) -> Outcome {
         let c = &self.cell.uplink;
         let away = self.links[ue].away;
@@ -91,14 +91,14 @@ impl Granting<'_> {
         }
         let known = block.c_rnti && !away;
         if msg3 && known {
-            // The UE is served here, and is granted something to say what it wants.
+            // The cell serves the UE and grants it a block, in which it can send its report.
             cx.view.request();
         }
         Outcome::Received { parts, msg3: msg3 && !known }
     }
 
-    /// NACK on PHICH: the UE sends again 8 TTIs after the last time, on the same blocks; or the
-    /// block is given up.
+    /// NACK on PHICH: the UE retransmits the block 8 TTIs after the last transmission, on the same
+    /// blocks; or the block is given up.
     // TS 36.321 v15.1.0 5.4.2.2 [unverified]: if CURRENT_TX_NB = maximum number of transmissions -
     // 1: flush the HARQ buffer.
     fn fail(&mut self, ue: UeId, process: usize) -> Outcome {

@@ -1,10 +1,10 @@
-//! Adaptive retransmissions (TS 36.321 v15.1.0 clause 5.4.2): a grant moves a block that is to be
-//! sent again, so that what other UEs may have is one run of resource blocks. SC-FDMA gives a UE
-//! one run, and a retransmission in the middle of the band leaves two short ones.
+//! Adaptive retransmissions (TS 36.321 v15.1.0 clause 5.4.2): a grant moves a retransmission, so
+//! that the blocks that are left to other UEs are one run. SC-FDMA gives a UE one run, and a
+//! retransmission in the middle of the band leaves two short ones.
 //!
-//! A grant that moves a block goes with ACK on PHICH: a UE that has not received the grant then
-//! keeps its block and is silent (clause 5.4.2.2), instead of sending it where others have been
-//! put. The eNB finds nothing and grants the next transmission, 8 TTIs later.
+//! A grant that moves a block is sent with ACK on PHICH: a UE that has not received the grant then
+//! keeps its block and does not transmit (clause 5.4.2.2), instead of transmitting on blocks of
+//! others. The eNB receives nothing and grants the next transmission, 8 TTIs later.
 
 use lasthop_units::{Tti, UeId};
 
@@ -17,7 +17,7 @@ use crate::network::state::sidelink::reserved;
 use crate::phy::RbSet;
 
 impl Granting<'_> {
-    /// Moves the retransmissions of `target` to the lower edge of the band, if they lie scattered.
+    /// Moves the retransmissions of `target` to the lower edge of the band, if they are scattered.
     pub(super) fn gather_retransmissions(&mut self, target: Tti) {
         let c = &mut self.cell.uplink;
         let (band, used) = (c.band, c.plan.slot(target).used);
@@ -30,8 +30,8 @@ impl Granting<'_> {
         for i in (0..entries).filter(|i| self.may_move(target, *i)) {
             fixed = fixed.without(self.cell.uplink.plan.granted(target)[i].rbs);
         }
-        // From below, each to the first place where it fits: that is never above the one where it
-        // is.
+        // From the lowest one on, each to the first place where it fits, which is never above its
+        // own.
         let mut from = 0;
         while let Some((i, at)) = self.lowest_movable(target, from) {
             let g = self.cell.uplink.plan.granted(target)[i];
@@ -45,8 +45,8 @@ impl Granting<'_> {
         self.cell.uplink.plan.slot(target).used = fixed;
     }
 
-    /// Entry `i` of `target` is a retransmission that has had no grant of its own yet. Msg3 stays
-    /// where it is.
+    /// True if entry `i` of `target` is a retransmission without a grant of its own so far. Msg3 is
+    /// never moved.
     fn may_move(&self, target: Tti, i: usize) -> bool {
         let g = self.cell.uplink.plan.granted(target)[i];
         let cx = &self.contexts[g.ue].uplink;
@@ -74,7 +74,8 @@ impl Granting<'_> {
         self.announce_move(target, ue);
     }
 
-    /// The UE hears the grant of its retransmission in `target`, or nothing comes.
+    /// Sends the grant of a moved retransmission in `target`; a UE that misses it does not
+    /// transmit.
     fn announce_move(&mut self, target: Tti, ue: UeId) {
         if !self.cell.uplink.config.control_errors || !self.misses_grant(ue) {
             return;
@@ -84,7 +85,7 @@ impl Granting<'_> {
         self.wait_for_next_move(target, ue);
     }
 
-    /// The last transmission of `process` of `ue` failed: the block comes once more on the same
+    /// The last transmission of `process` of `ue` failed: schedules a retransmission on the same
     /// resource blocks, unless a sidelink has them.
     pub(super) fn repeat(&mut self, ue: UeId, process: usize) {
         let cx = &mut self.contexts[ue].uplink;
@@ -101,7 +102,7 @@ impl Granting<'_> {
         self.grant_again(again, granted);
     }
 
-    /// `granted` is sent once more in `again`.
+    /// Schedules `granted` as a retransmission in `again`.
     pub(super) fn grant_again(&mut self, again: Tti, granted: Granted) {
         let slot = self.cell.uplink.plan.slot(again);
         debug_assert!(
@@ -120,9 +121,9 @@ impl Granting<'_> {
         self.calendar.note(received, Due::MoveMissed { ue, process: process as u8, target });
     }
 
-    /// Retransmissions of `target` leave `rbs` to a semi-persistent grant that was activated after
-    /// their first transmission; one for which there is no room waits for a round trip, as if
-    /// it had not been received.
+    /// Moves retransmissions of `target` off `rbs`, the blocks of a semi-persistent grant that was
+    /// activated after their first transmission. One without room waits for a round trip, as if the
+    /// UE had not received its grant.
     pub(super) fn clear_for_occasion(&mut self, target: Tti, rbs: RbSet) {
         let others = self.persistent_blocks(target);
         let mut i = 0;
@@ -154,9 +155,8 @@ impl Granting<'_> {
         }
     }
 
-    /// Nothing came where a retransmission was moved to: the next one is granted again, on the
-    /// blocks that it was to have or wherever there is room. True if the block has had all its
-    /// chances.
+    /// Grants the next transmission after a moved one was not received, on its blocks or wherever
+    /// there is room. True if the block has had its last transmission.
     // Clause 5.4.2.2 [unverified]: If the HARQ entity requests a retransmission, the HARQ process
     // shall: increment CURRENT_TX_NB by 1, sent or not; if HARQ_FEEDBACK = NACK: generate a
     // transmission.
@@ -209,7 +209,7 @@ mod tests {
         CellConfig { resource_blocks: 25, uplink, ..CellConfig::default() }
     }
 
-    /// Msg3 has blocks 0 to 2; retransmissions of two and of five blocks lie at 4 and 10. They move
+    /// Msg3 has blocks 0 to 2; retransmissions of two and of five blocks are at 4 and 10. They move
     /// to 3 and 5, and blocks 10 to 24 are free in one run, where 3, 6 to 9 and 15 to 24 were.
     #[test]
     fn scattered_retransmissions_move_together() {
@@ -231,22 +231,22 @@ mod tests {
             slot.used |= rbs;
             slot.granted.push(Granted { ue, rbs, mcs: 5, bytes: 27, content });
         }
-        // The control channels of a link of 30 dB fail never.
+        // The control channels of a link of 30 dB never fail.
         network.granting(now, cell).gather_retransmissions(target);
         let slot = network.cells[cell].uplink.plan.slot(target);
         let places: Vec<_> = slot.granted.iter().map(|g| g.rbs).collect();
         assert_eq!(places, [RbSet::range(0, 3), RbSet::range(5, 5), RbSet::range(3, 2)]);
         assert_eq!(slot.used, RbSet::range(0, 10));
         assert_eq!(ues.map(|ue| network.links[ue].uplink.stats.moved), [0, 1, 1]);
-        // Once more, and nothing changes.
+        // A second call changes nothing.
         network.granting(now, cell).gather_retransmissions(target);
         assert_eq!(ues.map(|ue| network.links[ue].uplink.stats.moved), [0, 1, 1]);
     }
 
-    /// Four UEs at -5 dB, where 10.9 % of what the PDCCH says is missed (TS 36.133's out of sync).
-    /// Whatever is moved is received and sent in its TTI, or not received and nothing is sent;
-    /// every retransmission comes a multiple of 8 TTIs after its first transmission; and no block
-    /// has more chances than maxHARQ-Tx.
+    /// Four UEs at -5 dB, where 10.9 % of the grants on the PDCCH are missed (TS 36.133's out of
+    /// sync). A moved retransmission is either received and sent in its TTI, or not received and
+    /// not sent; every retransmission is a multiple of 8 TTIs after its first transmission; and no
+    /// block has more transmissions than maxHARQ-Tx.
     #[test]
     fn a_ue_that_has_not_heard_of_the_move_is_silent_for_a_round_trip() {
         let mut config = cell();

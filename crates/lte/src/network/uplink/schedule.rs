@@ -1,4 +1,4 @@
-//! Grants: who sends on which resource blocks in a coming TTI.
+//! Scheduling of the uplink: grants of resource blocks in a coming TTI.
 
 use lasthop_units::{Duration, Tti, UeId};
 
@@ -14,30 +14,30 @@ use crate::phy::RbSet;
 use lasthop_bearer::Direction;
 use lasthop_radio::lte::{Mcs, McsTable};
 
-/// What RLC, PDCP and MAC add to what a report counts [B]: a grant is this much larger.
+/// Bytes of RLC, PDCP and MAC beyond those that a report counts: a grant is larger by them.
 const OVERHEAD: u64 = 8;
 
-/// How long after downlink data proactive grants go on [TTI].
+/// TTIs after downlink data in which proactive grants are sent.
 const PROACTIVE: u64 = 100;
 
-/// What a UE with a full buffer has waiting [B]: more than any transport block.
+/// Data of a UE with a full buffer [B]: more than any transport block.
 const ENDLESS: u64 = 1 << 40;
 
 impl Granting<'_> {
-    /// `ue`, unless it is on its way between cells, has something to send.
+    /// Adds `ue`, which has data to send, to the active list, unless it is between cells.
     pub(super) fn wake(&mut self, ue: UeId) {
         if !self.links[ue].away {
             self.cell.wake(ue, &mut self.contexts[ue], Direction::Uplink);
         }
     }
 
-    /// Nothing came on the grant for `target`.
+    /// The eNB has received nothing on the grant for `target`.
     pub(in crate::network) fn grant_unused(&mut self, ue: UeId, target: Tti) {
         self.contexts[ue].uplink.view.on_nothing(target);
         self.wake(ue);
     }
 
-    /// A scheduling request that was sent in `sent` reaches the eNB.
+    /// Processes a scheduling request that was sent in `sent`.
     pub(in crate::network) fn on_request(&mut self, ue: UeId, sent: Tti) {
         if !self.links[ue].away {
             self.contexts[ue].uplink.view.on_request(sent);
@@ -45,7 +45,7 @@ impl Granting<'_> {
         }
     }
 
-    /// A grant without a request, and again until there was no downlink data for a while.
+    /// Grants without a request, and schedules the next such grant while there is downlink data.
     pub(in crate::network) fn grant_proactively(&mut self, ue: UeId) {
         let cx = &mut self.contexts[ue];
         cx.uplink.proactive = false;
@@ -58,8 +58,8 @@ impl Granting<'_> {
         }
     }
 
-    /// Gives the uplink resource blocks of the TTI `timing.grant` ahead to the active UEs of
-    /// `cell`.
+    /// Allocates the uplink resource blocks of the TTI `timing.grant` ahead to the active UEs of
+    /// the cell.
     pub(in crate::network) fn schedule(&mut self) {
         let target = self.tti.plus(self.cell.config.timing.grant);
         if !self.destinations.is_empty() {
@@ -86,7 +86,7 @@ impl Granting<'_> {
         *list = active;
     }
 
-    /// The UEs that could send in `target`, and their order.
+    /// Collects the UEs that may transmit in `target`, in the order of their weights.
     fn gather_uplink(&mut self, target: Tti, active: &[UeId]) {
         let process = process_of(target);
         let widest = largest_allocation(self.cell.uplink.band.len());
@@ -123,16 +123,16 @@ impl Granting<'_> {
         c.order.clear();
         c.order.extend((0..c.weights.len()).filter(|i| c.weights[*i] > 0.0));
         let (weights, of) = (&c.weights, &c.candidates);
-        // Of equal weights the UE first that was served longest ago, else in the order of the UEs:
-        // by its number alone the first of two UEs with the same channel would starve the other
-        // under a maximum-rate scheduler.
+        // Of equal weights the UE served longest ago is first, else the order is that of the UEs:
+        // by number alone the first of two UEs with the same channel would get every grant of a
+        // maximum-rate scheduler.
         let order = |a: &usize, b: &usize| {
             weights[*b].total_cmp(&weights[*a]).then(of[*a].served.cmp(&of[*b].served)).then(a.cmp(b))
         };
         c.order.sort_unstable_by(order);
     }
 
-    /// Hands the free blocks of `target` out in the order of the weights.
+    /// Allocates the free blocks of `target` in the order of the weights.
     fn grant_uplink(&mut self, target: Tti) {
         let persistent = self.persistent_blocks(target);
         let c = &mut self.cell.uplink;
@@ -164,7 +164,7 @@ impl Granting<'_> {
         }
     }
 
-    /// What `ue` gets out of at most `share` blocks of `free`.
+    /// The grant for `ue`, of at most `share` blocks of `free`.
     fn size_of_grant(&self, ue: UeId, share: u32, free: RbSet) -> Option<Granted> {
         let c = &self.cell.uplink;
         let cx = &self.contexts[ue].uplink;
@@ -172,7 +172,7 @@ impl Granting<'_> {
         let waiting = if full { ENDLESS } else { cx.view.waiting() };
         let most = largest_allocation(share.min(free.longest().1));
         if waiting == 0 {
-            // A request: a report of 2 B fits into anything.
+            // A request: any grant has room for a report of 2 B.
             let most = most.min(c.config.request_blocks);
             let (blocks, mcs) = c.fit(cx, most, 1).unwrap_or((most, c.adaptation.lowest()));
             let content = if c.config.stealing { Content::New } else { Content::ReportOnly };
@@ -191,11 +191,11 @@ impl Granting<'_> {
         Some(Granted { ue, rbs: c.place(free, blocks)?, mcs, bytes, content: Content::New })
     }
 
-    /// The grant goes out: the UE hears it now and sends in `target`.
+    /// Sends a grant, which the UE receives now and uses in `target`.
     pub(in crate::network) fn grant(&mut self, target: Tti, granted: Granted) {
         let c = &mut self.cell.uplink;
         let slot = c.plan.slot(target);
-        // No block twice: the rest of the invariants look at what is sent.
+        // No block has two grants: the other invariants check what is sent.
         debug_assert!(slot.used.and(granted.rbs).is_empty(), "{target:?}: a block twice");
         slot.used |= granted.rbs;
         slot.granted.push(granted);
@@ -219,7 +219,7 @@ impl Granting<'_> {
         self.uu.grant(self.tti, granted.ue, target, answers);
     }
 
-    /// The eNB measures the channel of `ue` if what it knows is old.
+    /// Measures the channel of `ue` if the eNB's record is stale.
     #[inline]
     pub(in crate::network) fn sound(&mut self, ue: UeId) {
         let (c, cx) = (&self.cell.uplink, &mut self.contexts[ue].uplink);
@@ -235,8 +235,8 @@ impl Granting<'_> {
         !near && self.uu.misses_control(self.tti, self.id, ue, self.cell)
     }
 
-    /// The UE has not received its grant and will send nothing. The eNB finds no energy where it
-    /// looks for the block, and takes the grant for not given.
+    /// The UE has not received its grant and will not transmit. The eNB detects no energy on the
+    /// blocks, and removes the grant from its record.
     #[cold]
     fn grant_missed(&mut self, target: Tti, ue: UeId) {
         let decode = self.cell.config.timing.decode_of_uplink();

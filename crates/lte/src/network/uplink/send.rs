@@ -20,15 +20,15 @@ use crate::phy::air::Air;
 use crate::phy::power::SentWith;
 use crate::phy::{RbSet, TTI};
 
-/// A UE that has a grant for a TTI: what it knows of its uplink, its bearers, and the air.
+/// A UE with a grant for a TTI: its uplink's state, its bearers, and the radio channel.
 pub(in crate::network) struct Sending<'a> {
     pub tti: Tti,
     pub id: UeId,
     pub ue: &'a mut UplinkUe,
     pub link: &'a mut Link,
-    /// What it was told of its cell.
+    /// The configuration of its cell, by RRC.
     pub config: &'a CellConfig,
-    /// Counts what is sent to the cell.
+    /// Counters of the transmissions to the cell.
     pub counters: &'a mut UplinkCounters,
     pub layer2: UeLayer2<'a>,
     pub air: &'a mut Air,
@@ -38,8 +38,7 @@ pub(in crate::network) struct Sending<'a> {
 }
 
 impl RadioNetwork {
-    /// The UEs of `cell` whose grant is for `tti` fill their transport blocks and put them on the
-    /// air.
+    /// Fills and transmits the transport blocks of the UEs of `cell` with a grant for `tti`.
     pub(in crate::network) fn send_uplink(
         &mut self,
         now: Instant,
@@ -71,7 +70,7 @@ impl RadioNetwork {
         (slot.granted, slot.missed) = (granted, missed);
     }
 
-    /// `ue`, which sends in `tti`, or is to.
+    /// The UE `ue`, which transmits in `tti`, or is to.
     #[inline]
     pub(in crate::network) fn sending<'a>(
         &'a mut self,
@@ -99,8 +98,8 @@ impl RadioNetwork {
 }
 
 impl Sending<'_> {
-    /// The TTI of the grant `g` has come. True if it takes the process of a block that waits: a
-    /// semi-persistent one, or Msg3. A grant for new data flushes it (TS 36.321 clause 5.4.2.2).
+    /// Begins the TTI of the grant `g`. True if it takes the process of a block that waits: a
+    /// semi-persistent grant, or Msg3. A grant for new data flushes it (TS 36.321 clause 5.4.2.2).
     #[inline]
     fn flushes(&mut self, g: &Granted) -> bool {
         self.ue.pause_rac(&self.config.uplink.request, self.tti);
@@ -116,7 +115,7 @@ impl Sending<'_> {
         takes && self.ue.harq.get(process_of(self.tti)).state != State::Idle
     }
 
-    /// The UE flushes the buffer of `process`: the PDUs in it will not arrive.
+    /// Flushes the buffer of `process`: the PDUs in it will not arrive.
     #[cold]
     pub(in crate::network) fn give_up_block(&mut self, process: usize) {
         self.link.uplink.stats.lost += 1;
@@ -125,7 +124,7 @@ impl Sending<'_> {
         self.ue.recycle(process, parts);
     }
 
-    /// What was granted goes on the air. `asks`: Msg3 carries an RRC message.
+    /// Transmits on the grant `g`. `asks`: Msg3 carries an RRC message.
     fn send(&mut self, g: &Granted, asks: bool) {
         let sends = match g.content {
             Content::Again => self.repeat(g),
@@ -141,7 +140,7 @@ impl Sending<'_> {
         }
     }
 
-    /// The block of this TTI's process once more; not of a process that Msg3 takes.
+    /// Retransmits the block of this TTI's process, unless Msg3 takes the process.
     fn repeat(&mut self, g: &Granted) -> bool {
         let again = !self.ue.access.sends_msg3(self.tti) && self.ue.repeat(self.tti, g.rbs);
         if again {
@@ -152,7 +151,7 @@ impl Sending<'_> {
         again
     }
 
-    /// Msg3, unless the UE has given up.
+    /// Transmits Msg3, unless the UE has given up.
     fn send_msg3(&mut self, g: &Granted, asks: bool) -> bool {
         if !self.ue.access.sends_msg3(self.tti) {
             return false;
@@ -163,8 +162,8 @@ impl Sending<'_> {
         true
     }
 
-    /// A new transport block: control elements first, then data, then padding (TS 36.321 clauses
-    /// 5.4.3.1, 6.1.2).
+    /// Transmits a new transport block: control elements first, then data, then padding (TS 36.321
+    /// clauses 5.4.3.1, 6.1.2).
     fn send_block(&mut self, g: &Granted, asks: bool) {
         let mut block = Block::new();
         block.content = g.content;
@@ -198,7 +197,7 @@ impl Sending<'_> {
         let path_loss = self.path_loss();
         if g.content == Content::Msg3 {
             if asks {
-                // 48 bits and a subheader are all there is room for.
+                // There is room for 48 bits and a subheader only.
                 return;
             }
             block.c_rnti = true;
@@ -220,7 +219,7 @@ impl Sending<'_> {
             pdu.add(size);
         }
         self.sdus.clear();
-        // Msg3 may be lost to another UE's: data does not risk that.
+        // Msg3 may collide with another UE's: it carries no data.
         if g.content == Content::New {
             self.fill_data(pdu.room());
         }
@@ -239,7 +238,7 @@ impl Sending<'_> {
     }
 
     /// A report of the UE's destinations for its block with `room` bytes left, if one is due and
-    /// fits; and its size [B].
+    /// fits, and its size [B].
     #[cold]
     fn sidelink_report(&mut self, room: u32) -> (SidelinkReport, u32) {
         let Some((report, bytes, wants)) = self.layer2.sidelink_report(self.id, room) else {
@@ -254,7 +253,7 @@ impl Sending<'_> {
         (report, size)
     }
 
-    /// The UE's MAC follows RLC's reports.
+    /// True if the UE's MAC follows RLC's reports.
     #[inline]
     fn follows_reports(&self) -> bool {
         self.link.drbs.first().is_some_and(|b| self.layer2.reports(*b))
@@ -282,13 +281,13 @@ impl Sending<'_> {
         }
     }
 
-    /// RLC PDUs of the UE's bearers into `room` bytes.
+    /// Appends RLC PDUs of the UE's bearers to the block, up to `room` bytes.
     fn fill_data(&mut self, room: u32) {
         let drbs = &self.link.drbs;
         let UplinkUe { harq, mux, .. } = &mut *self.ue;
         let parts = &mut harq.get_mut(process_of(self.tti)).parts;
         debug_assert!(parts.is_empty());
-        // Both closures look at the bearers, one after the other.
+        // Both closures use the bearers, one after the other.
         let layer2 = std::cell::RefCell::new(&mut self.layer2);
         mux.fill(
             self.tti,
@@ -308,7 +307,7 @@ impl Sending<'_> {
         }
     }
 
-    /// The block is filled: with nothing but padding too often, and a semi-persistent grant ends.
+    /// Counts the filled block of an occasion: the grant ends after too many with padding alone.
     #[inline]
     fn end_occasion(&mut self) {
         let has_data = !self.sdus.is_empty();
@@ -321,7 +320,7 @@ impl Sending<'_> {
         }
     }
 
-    /// The block goes on the air.
+    /// Transmits the block.
     #[inline]
     fn transmit(&mut self, g: &Granted) {
         let loss = self.path_loss();

@@ -63,7 +63,7 @@ impl World {
         self.network.push(at, BearerId::from_index(ue), end, Sdu::new(id, size), &mut self.out);
     }
 
-    /// Everything before `until`.
+    /// Runs until `until`.
     pub fn run_until(&mut self, until: Instant) {
         while let Some(now) = self.next().filter(|t| *t < until) {
             self.step(now);
@@ -89,15 +89,14 @@ fn cell(uplink: UplinkConfig) -> CellConfig {
     CellConfig { resource_blocks: 50, uplink, ..CellConfig::default() }
 }
 
-/// The mean time from the arrival of a packet of `size` to its delivery, over arrivals spread
+/// The mean time from the push of a packet of `size` to its delivery, over pushes at times spread
 /// evenly in `every`.
 fn mean_delay(cell: &CellConfig, end: End, size: u32, every: Duration) -> f64 {
     let n = 1000;
     let mut world = World::new(cell.clone(), 1, Mode::Um);
     let mut sum = 0.0;
     for i in 0..n {
-        // 100 ms apart, so that nothing of the last one is left; the phase goes once through
-        // `every`.
+        // 100 ms apart, so that the last one is complete; the phase covers `every` once.
         let phase = Duration(every.0 / n * i + every.0 / (2 * n));
         let at = Instant::from_millis(100 * (i + 1)) + phase;
         world.push(at, 0, end, size);
@@ -110,8 +109,8 @@ fn mean_delay(cell: &CellConfig, end: End, size: u32, every: Duration) -> f64 {
 
 /// TR 36.881 table 5.2.1-1: 5 ms mean wait for an opportunity of 10 ms, 1 the request, 3 the eNB
 /// decodes and schedules, 1 the grant, 3 the UE decodes and encodes, 1 the data, 3 the eNB decodes:
-/// 17 ms. With an opportunity in every subframe 0.5 instead of 5: 12.5 ms. The packet of 100 B
-/// rides with the report.
+/// 17 ms. With an opportunity in every subframe 0.5 instead of 5: 12.5 ms. The packet of 100 B is
+/// in the block of the report.
 #[test]
 fn a_single_packet_takes_the_time_of_the_latency_budget_up() {
     for (period, expected) in [(10, 17.0), (1, 12.5)] {
@@ -123,8 +122,8 @@ fn a_single_packet_takes_the_time_of_the_latency_budget_up() {
 }
 
 /// The same table, downlink: 3 ms in the eNB before, 0.5 to the next TTI, 1 the data, 3 the UE
-/// decodes: 7.5 ms. The first three are the eNB's way from S1 to the scheduler, which here is the
-/// delay of the link to the eNB: 4.5 ms.
+/// decodes: 7.5 ms. The first three are from S1 to the eNB's scheduler, which here is the delay of
+/// the link to the eNB: 4.5 ms.
 #[test]
 fn a_single_packet_takes_the_time_of_the_latency_budget_down() {
     let mean = mean_delay(&cell(UplinkConfig::default()), End::Network, 100, Duration::from_millis(1));
@@ -139,9 +138,9 @@ fn simulte(stealing: bool) -> CellConfig {
     CellConfig { timing: profile.timing(), uplink, ..cell(UplinkConfig::default()) }
 }
 
-/// Rules 1 to 3 of the published timeline, with t the TTI of the RAC: the report goes at t + 5 and
-/// is decoded at t + 9, data go at t + 11 and are decoded at t + 15. With stealing, what fits whole
-/// into the block of the report is there at t + 9.
+/// Rules 1 to 3 of the published timeline, with t the TTI of the RAC: the report is sent at t + 5
+/// and decoded at t + 9, data is sent at t + 11 and decoded at t + 15. With stealing, a packet that
+/// fits into the block of the report arrives at t + 9.
 #[test]
 fn the_leg_to_the_enb_takes_fifteen_ttis_and_nine_when_data_ride_with_the_report() {
     for (stealing, size, ttis) in [(false, 46, 15), (true, 46, 9), (true, 576, 15), (false, 576, 15)] {
@@ -154,11 +153,11 @@ fn the_leg_to_the_enb_takes_fifteen_ttis_and_nine_when_data_ride_with_the_report
     }
 }
 
-/// A RAC in TTI 20 is answered by a grant for 25 (the report and what fits with it) and that one by
-/// a grant for 31 (the rest). New data come into the empty buffer within TTI 31. The timer of 10 or
+/// A RAC in TTI 20 is answered by a grant for 25 (the report and the data that fits) and the report
+/// by a grant for 31 (the rest). New data enters the empty buffer within TTI 31. The timer of 10 or
 /// 20 TTIs counts each TTI: next RAC in 32 (it was free from 30 on), or in 40. Paused, it leaves 25
-/// and 31 out and takes one more: 20 + 10 + 2 + 1 = 33, or 43. Data that ride with the report are
-/// decoded 9 TTIs after their RAC.
+/// and 31 out and takes one more: 20 + 10 + 2 + 1 = 33, or 43. Data in the block of the report is
+/// decoded 9 TTIs after its RAC.
 #[test]
 fn the_timer_of_a_rac_counts_every_tti_or_only_those_without_a_grant() {
     for (counts, timer, rac) in [
@@ -179,9 +178,9 @@ fn the_timer_of_a_rac_counts_every_tti_or_only_those_without_a_grant() {
 }
 
 /// Without resources for scheduling requests: preamble in TTI 20 (every subframe has an
-/// opportunity), the answer in the first TTI of its window 23, Msg3 six later with the report,
-/// decoded at 33; that UE's next grant, which also resolves the contention, goes for 37 and is
-/// decoded at 41.
+/// opportunity), the response in the first TTI of its window 23, Msg3 six later with the report,
+/// decoded at 33; the next grant of that UE, which also resolves the contention, is for 37, and the
+/// block is decoded at 41.
 #[test]
 fn without_scheduling_requests_data_wait_for_random_access() {
     let config = UplinkConfig { request: RequestConfig::RandomAccess, ..UplinkConfig::default() };
@@ -216,9 +215,9 @@ fn connecting(start: InitialState) -> CellConfig {
     cell
 }
 
-/// Switched on at 0: SIB2 in TTI 80; preamble in 81, answer 84, Msg3 90, decoded 94; 76 TTIs of
-/// messages: connected at 170. A packet that waited since 0 then asks: UE 0 has opportunities at
-/// multiples of 10, the next one is 180, and the packet is there 12 TTIs later.
+/// Switched on at 0: SIB2 in TTI 80; preamble in 81, response 84, Msg3 90, decoded 94; 76 TTIs of
+/// messages: connected at 170. A packet that waited since 0 is then requested: UE 0 has
+/// opportunities at multiples of 10, the next one is 180, and the packet arrives 12 TTIs later.
 #[test]
 fn an_attach_takes_the_time_of_its_messages_and_data_wait_for_it() {
     let mut world = World::new(connecting(InitialState::Attach), 1, Mode::Um);
@@ -260,8 +259,8 @@ fn an_inactive_ue_is_released_and_connects_again_for_new_data() {
     assert_eq!(world.network.next_tti(), None);
 }
 
-/// 200 UEs switched on at once, 52 preambles, 4 answers a TTI in a window of 10: collisions and
-/// missed windows, and yet everybody is in at last.
+/// 200 UEs switched on at once, 52 preambles, 4 responses a TTI in a window of 10: collisions and
+/// missed windows, and yet all are connected at last.
 #[test]
 fn a_crowd_that_attaches_at_once_gets_in() {
     let mut config = connecting(InitialState::Attach);
@@ -275,10 +274,10 @@ fn a_crowd_that_attaches_at_once_gets_in() {
     assert!(counters.preambles > 250, "{} preambles: there were collisions", counters.preambles);
 }
 
-/// A packet down in TTI 20 is answered 3 ms after it was decoded in 24, with opportunities 80 ms
-/// apart. With a grant of its own every 4 TTIs the answer rides on one; it was granted 4 TTIs
-/// before and is decoded 4 after: 11 to 15 ms at most. A UE that hears nothing for 100 ms is left
-/// alone.
+/// A packet of the downlink in TTI 20 is answered 3 ms after it was decoded in 24, with
+/// opportunities 80 ms apart. With a proactive grant every 4 TTIs the answer is sent on one; it was
+/// granted 4 TTIs before and is decoded 4 after: 11 to 15 ms at most. Without downlink data for 100
+/// ms there are no proactive grants.
 #[test]
 fn proactive_grants_spare_the_request() {
     let answered_after = |proactive: u64| {
@@ -297,8 +296,8 @@ fn proactive_grants_spare_the_request() {
     assert!((4.0..=12.0).contains(&with), "{with} ms");
 }
 
-/// Data that come while a grant is on its way are in no report: a full block without one makes the
-/// eNB grant again, so that nothing waits for retxBSR-Timer (320 ms). 12 TTIs after a wait of at
+/// Data that comes after a grant was sent is in no report: after a full block without a report the
+/// eNB grants again, so that no data waits for retxBSR-Timer (320 ms). 12 TTIs after a wait of at
 /// most 10 for an opportunity, then 8 TTIs a round of report and grant; 20 kB are three blocks of
 /// 50 resource blocks.
 #[test]
@@ -325,9 +324,9 @@ fn no_packet_is_forgotten_until_a_timer_expires() {
 }
 
 /// The ACKs of a download, 52 B every 0 to 4 ms for 20 s, while a power headroom report every 10 ms
-/// takes room that a grant was to have for the last bytes. No report is cancelled for data that did
-/// not fit: one that was left the UE with blocks of the size for a request, 8 ms apart, for as long
-/// as data remained, and the last packets waited for seconds.
+/// takes room of a grant that was to have the last bytes. No report is cancelled for data that did
+/// not fit: such a cancellation left the UE with blocks of the size for a request, 8 ms apart, for
+/// as long as data remained, and the last packets waited for seconds.
 #[test]
 fn a_headroom_report_costs_no_buffer_report() {
     let mut config = UplinkConfig::default();
@@ -350,8 +349,8 @@ fn a_headroom_report_costs_no_buffer_report() {
     }
 }
 
-/// A cell that is alone under Friis with UEs at `distances` that attach at the start, or have
-/// endless data.
+/// A single cell under Friis with UEs at `distances` that attach at the start, or have endless
+/// data.
 fn in_the_open(
     change: impl Fn(&mut CellConfig),
     distances: &[f64],
@@ -388,7 +387,7 @@ fn run_to(network: &mut RadioNetwork, until: Instant) -> Vec<(UeId, NetworkEvent
 }
 
 /// At -5 dB PCFICH and PDCCH fail with probability 0.1091 (R4-081920, Qout). Every TTI has a grant;
-/// of 4000 the number that is missed lies within 3.1 standard deviations, 0.0153, in 998 of 1000
+/// of 4000 the number of missed ones is within 3.1 standard deviations, 0.0153, in 998 of 1000
 /// cases. At 0 dB none is missed.
 #[test]
 fn grants_are_missed_as_often_as_the_control_channels_fail() {
@@ -411,8 +410,8 @@ fn grants_are_missed_as_often_as_the_control_channels_fail() {
     }
 }
 
-/// What a grant that was not received was for comes all the same: the eNB grants again when nothing
-/// has come.
+/// The data for which a missed grant was sent still arrives: the eNB grants again when it has
+/// received nothing.
 #[test]
 fn nothing_is_lost_with_a_grant_that_was_not_heard() {
     let mut config = cell(UplinkConfig { data_errors: false, ..UplinkConfig::default() });
@@ -426,14 +425,14 @@ fn nothing_is_lost_with_a_grant_that_was_not_heard() {
     assert_eq!(world.delivered.len(), 200);
     let late =
         world.delivered.iter().map(|(_, n, t)| t.since(Instant::from_millis(20 + 150 * n))).max().unwrap();
-    // The request is sent again 10 ms later; data wait for no timer of reports (320 ms).
+    // The request is repeated 10 ms later; data waits for no timer of reports (320 ms).
     assert!(late < Duration::from_millis(150), "{late}");
 }
 
-/// P0 -100 dBm with alpha 1 makes up for the downlink's path loss; at 1930 instead of 2120 MHz 0.82
-/// dB less are lost: 17.27 dB above the noise of a block, -174 + 52.55 + 5 = -116.45 dBm. Commands
-/// of up to 3 dB bring it to 25 or 8 dB and keep it within half of the smallest step; without a
-/// target the open loop stays.
+/// P0 -100 dBm with alpha 1 compensates the downlink's path loss; at 1930 instead of 2120 MHz the
+/// loss is 0.82 dB less: 17.27 dB above the noise of a block, -174 + 52.55 + 5 = -116.45 dBm.
+/// Commands of up to 3 dB bring it to 25 or 8 dB and keep it within half of the smallest step;
+/// without a target there is the open loop alone.
 #[test]
 fn the_closed_loop_steers_to_its_target() {
     for (target, expected) in [(None, 17.27), (Some(Db(25.0)), 25.0), (Some(Db(8.0)), 8.0)] {
@@ -456,10 +455,10 @@ fn the_closed_loop_steers_to_its_target() {
 }
 
 /// Noise in 1.04875 MHz is -174 + 60.21 + 5 = -108.79 dBm; a preamble must arrive with -114.79 dBm
-/// to be 6 dB below it. The first aims at -120 dBm, each further one at 2 dB more: the fourth is
-/// received. Without ramping none is: SIB2 is read in TTI 80, and from 81 on a preamble goes out
-/// every 16 TTIs until T300 ends in 1080, although preambleTransMax is 10 (TS 36.321 clause 5.1.4):
-/// 58 in the first second.
+/// to be 6 dB below it. The target of the first is -120 dBm, of each further one 2 dB more: the
+/// fourth is detected. Without ramping none is: SIB2 is read in TTI 80, and from 81 on a preamble
+/// is sent every 16 TTIs until T300 ends in 1080, although preambleTransMax is 10 (TS 36.321 clause
+/// 5.1.4): 58 in the first second.
 #[test]
 fn preambles_are_sent_louder_until_they_are_heard() {
     for (step, preambles, connected) in [(2.0, 4, true), (6.0, 2, true), (0.0, 58, false)] {
@@ -481,7 +480,7 @@ fn preambles_are_sent_louder_until_they_are_heard() {
 
 /// Two UEs with full power at 30 m and 3 km: 40 dB apart (Friis). With four preambles a quarter of
 /// their first attempts have the same one. Both are lost without capture; with a ratio of 6 dB the
-/// near one always gets through.
+/// near one always succeeds.
 #[test]
 fn the_louder_of_two_msg3_is_captured() {
     let near_at_once = |capture: Option<Db>| {
@@ -509,8 +508,8 @@ fn the_louder_of_two_msg3_is_captured() {
 }
 
 /// CoDel with target and interval of 1 ns on the second of two bearers, and packets for several
-/// blocks on each: some of the second bearer's are dropped when a block is filled. They are named
-/// with their own bearer, although the first bearer is settled before.
+/// blocks on each: some of the second bearer's are dropped while a block is filled. The drops name
+/// their own bearer, although the first bearer is settled before.
 #[test]
 fn what_a_bearer_drops_while_a_block_is_filled_is_its_own() {
     let mut config = NetworkConfig::default();

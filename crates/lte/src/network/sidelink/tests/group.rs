@@ -1,4 +1,4 @@
-//! Multicast against closed forms: one transmission whatever the size of the group, independent
+//! Multicast against closed forms: one transmission for any size of the group, independent
 //! receivers.
 
 use super::*;
@@ -55,7 +55,7 @@ impl World {
         self.network.sidelink.as_ref().unwrap().of_group.len()
     }
 
-    /// A packet to all: the copy of receiver k is number `first + k`.
+    /// Pushes a packet to all: the copy of receiver k is number `first + k`.
     fn push_all(&mut self, at: Instant, size: u32) -> usize {
         self.run_until(at);
         let (first, n) = (self.packets, self.members());
@@ -75,9 +75,9 @@ impl World {
     }
 }
 
-/// The published 15 TTIs of a leg, for everybody at once; the resource blocks of one transmission,
-/// as to a single receiver; with four transmissions (TS 36.321 clause 5.14.1.2.2) four times as
-/// many, 8 TTIs apart, and what was decoded is not taken twice.
+/// The published 15 TTIs of a leg, for all receivers at once; the resource blocks of one
+/// transmission, as to a single receiver; with four transmissions (TS 36.321 clause 5.14.1.2.2)
+/// four times as many, 8 TTIs apart, and a decoded block is not delivered twice.
 #[test]
 fn a_group_hears_one_transmission() {
     let run = |n: usize, transmissions: u8| {
@@ -112,9 +112,9 @@ fn lossy() -> CellConfig {
     cell
 }
 
-/// Blocks of one error probability p: what each of three receivers loses is binomial, and two lose
-/// the same block with probability p^2: their draws are independent. 3000 packets, four standard
-/// deviations: sqrt(p (1 - p) / 3000).
+/// Blocks of one error probability p: the losses of each of three receivers are binomial, and two
+/// receivers lose the same block with probability p^2: their draws are independent. 3000 packets,
+/// four standard deviations: sqrt(p (1 - p) / 3000).
 #[test]
 fn losses_of_receivers_are_binomial_and_independent() {
     let link = SidelinkConfig { transmissions: 1, ..pinned(9) };
@@ -145,7 +145,7 @@ fn losses_of_receivers_are_binomial_and_independent() {
 }
 
 /// The probability that a receiver cannot decode after 1, 2, ... transmissions, by the error model
-/// and the combining of redundancy, for the blocks that the trace shows.
+/// and the combining of redundancy, for the blocks in the trace.
 fn error_at_each_transmission(w: &mut World, transmissions: usize) -> Vec<f64> {
     let sent = w.sent();
     assert!(sent.iter().all(|r| (r.mcs, r.blocks) == (sent[0].mcs, sent[0].blocks)), "blocks of one kind");
@@ -163,8 +163,8 @@ fn error_at_each_transmission(w: &mut World, transmissions: usize) -> Vec<f64> {
     (0..transmissions).map(|_| each()).collect()
 }
 
-/// Nobody answers, and a receiver joins what it hears: it has the block after k transmissions, 8
-/// TTIs apart, with probability p(k - 1) - p(k).
+/// There is no feedback, and a receiver combines all transmissions: it decodes the block after k
+/// transmissions, 8 TTIs apart, with probability p(k - 1) - p(k).
 #[test]
 fn receivers_join_the_transmissions_of_a_block() {
     let link = SidelinkConfig { transmissions: 2, ..pinned(9) };
@@ -188,8 +188,8 @@ fn receivers_join_the_transmissions_of_a_block() {
     assert_eq!((stats.blocks, stats.retransmissions), (n, n), "sent again whoever has it");
 }
 
-/// By its own path loss: at a CQI that suits 20 m, a receiver 20 m away hears everything, one 3 km
-/// away nothing, unless the eNB sends as the worst link needs.
+/// Reception by each receiver's path loss: with the MCS for 20 m, a receiver 20 m away decodes
+/// everything, one 3 km away nothing, unless the eNB selects the MCS by the worst link.
 #[test]
 fn each_receiver_has_its_own_link() {
     let places = [[20.0, 0.0], [40.0, 0.0], [3020.0, 0.0]];
@@ -211,8 +211,8 @@ fn each_receiver_has_its_own_link() {
     assert!(got == [50, 50] && mcs < mcs_of_cqi(15), "{got:?} {mcs}");
 }
 
-/// With one radio, a receiver that reports in TTI 31 misses the first of two transmissions and has
-/// the second.
+/// With one radio, a receiver that transmits its report in TTI 31 misses the first of two
+/// transmissions and receives the second.
 #[test]
 fn a_receiver_that_sends_hears_the_repetition() {
     let mut cell = simulte();
@@ -220,7 +220,7 @@ fn a_receiver_that_sends_hears_the_repetition() {
     let link = SidelinkConfig { transmissions: 2, ..pinned(15) };
     let mut w = group(cell, &around(2), &link, None, |_| ());
     w.push_all(MS(20), 576);
-    // Its own packet for the eNB: it asks in 26 and reports in 31.
+    // Its own packet for the eNB: request in 26, report in 31.
     w.run_until(MS(26));
     let own = Sdu::new(PacketId::from_index(99), 400);
     w.network.push(MS(26), BearerId::from_index(1), End::Ue, own, &mut w.out);
@@ -230,7 +230,7 @@ fn a_receiver_that_sends_hears_the_repetition() {
     assert_eq!(group, [(0, MS(43)), (1, MS(35))]);
 }
 
-/// A full buffer of the sender drops a packet for everybody, and no copy is lost or doubled.
+/// A full buffer of the sender drops a packet for all receivers, and no copy is lost or doubled.
 #[test]
 fn what_the_sender_drops_nobody_receives() {
     let change =

@@ -1,4 +1,4 @@
-//! What the network keeps for sidelinks. A network without pairs has none of it.
+//! State of sidelinks. A network without pairs and groups has none.
 
 pub mod group;
 pub mod reorder;
@@ -30,13 +30,13 @@ pub type SidelinkReport = Vec<(u32, u8)>;
 /// follow.
 #[derive(Debug)]
 pub struct Destination {
-    /// The UE that sends, and the one that receives; of a group, the first of them.
+    /// The transmitting UE, and the receiving one; of a group, the first of them.
     pub tx: UeId,
     pub rx: UeId,
-    /// The bearer, of a group the first receiver's, and the end of it that sends.
+    /// The bearer, of a group the first receiver's, and its transmitting end.
     pub bearer: BearerId,
     pub end: End,
-    /// Which way packets go.
+    /// Path of the packets.
     pub mode: LinkMode,
     pub link: Arc<SidelinkConfig>,
     /// The link's power [mW].
@@ -47,24 +47,24 @@ pub struct Destination {
     pub stats: LinkStats,
 }
 
-/// What the sender of a destination knows.
+/// State of the sender of a destination.
 #[derive(Debug)]
 pub struct Sender {
-    /// The transport blocks on their way.
+    /// The transport blocks in transmission.
     pub harq: Processes,
     pub mux: Multiplexer,
     /// Bytes that the last report covers and that were not sent yet [B].
     pub covered: u64,
-    /// There is more than that.
+    /// There is more data than that.
     pub bsr_triggered: bool,
-    /// An occasion is in the calendar.
+    /// An occasion is scheduled in the calendar.
     pub occasion: Option<Tti>,
 }
 
-/// What the eNB knows of a destination.
+/// The eNB's state about a destination.
 #[derive(Debug)]
 pub struct Grants {
-    /// By HARQ process: a block is on its way.
+    /// By HARQ process: a block is in transmission.
     pub busy: [bool; PROCESSES],
     /// The last TTI for which there is a grant.
     pub granted_until: Option<Tti>,
@@ -74,27 +74,27 @@ pub struct Grants {
     pub served: Tti,
 }
 
-/// What the receiver of a pair's destination knows; of a group's, whether all have a block.
+/// State of the receiver of a pair's destination; of a group's, whether all receivers have a block.
 #[derive(Debug)]
 pub struct Receiver {
     /// One draw per transport block.
     pub errors: Draw,
-    /// By HARQ process: what it has received of the block.
+    /// By HARQ process: reception of the block.
     pub received: Receptions,
-    /// Lossless switches.
+    /// Reordering, for lossless switches.
     pub order: Option<Box<Reorder>>,
-    /// What the members of a group know.
+    /// State of the members of a group.
     pub members: Vec<MemberReceiver>,
 }
 
-/// Blocks set aside for a destination.
+/// Persistent blocks of a destination.
 #[derive(Clone, Copy, Debug)]
 pub struct Persistent {
     pub config: SidelinkPersistent,
     pub rbs: RbSet,
     /// TTI of its occasions modulo the period.
     pub phase: u64,
-    /// Chosen at the activation.
+    /// MCS, selected at the activation.
     pub mcs: Option<u8>,
 }
 
@@ -114,24 +114,25 @@ impl Destination {
         }
     }
 
-    /// The one receiver, if it is one.
+    /// The receiver, unless the destination is a group.
     pub fn peer(&self) -> Option<UeId> {
         self.group.is_none().then_some(self.rx)
     }
 
-    /// A UE sends on both, or receives on both, or sends on one and receives on the other.
+    /// True if a UE transmits to both, or receives from both, or is the sender of one and a
+    /// receiver of the other.
     pub fn shares_a_ue_with(&self, other: &Destination) -> bool {
         let has = |ue| other.tx == ue || other.receivers().any(|r| r == ue);
         has(self.tx) || self.receivers().any(has)
     }
 
-    /// Notes what its UEs do where it has a grant.
+    /// Records the roles of its UEs in a TTI with a grant.
     pub fn note_roles(&self, roles: &mut [Roles]) {
         roles[self.tx.index()].sends = true;
         self.receivers().for_each(|ue| roles[ue.index()].receives = true);
     }
 
-    /// Who receives.
+    /// The receiving UEs.
     pub fn receivers(&self) -> impl Iterator<Item = UeId> + '_ {
         let one = self.group.is_none().then_some(self.rx);
         one.into_iter().chain(self.group.iter().flat_map(|g| g.members.iter().map(|m| m.ue)))
@@ -160,7 +161,7 @@ impl Grants {
 }
 
 impl Receiver {
-    /// Of destination `id`.
+    /// For destination `id`.
     fn new(id: u32, seed: u64) -> Receiver {
         Receiver {
             errors: Draw::new(seed, Purpose::BlockError, SIDELINK | u64::from(id)),
@@ -182,11 +183,11 @@ impl Persistent {
     }
 }
 
-/// A pair's own.
+/// State of a pair.
 #[derive(Debug)]
 pub struct Pair {
     pub config: PairConfig,
-    /// When it switched last.
+    /// TTI of the last switch.
     pub switched: Option<Tti>,
 }
 
@@ -197,11 +198,11 @@ pub struct SidelinkGrant {
     pub rbs: RbSet,
     pub mcs: u8,
     pub bytes: u32,
-    /// A block that was sent before.
+    /// A retransmission.
     pub again: bool,
 }
 
-/// TTIs that are planned at once; the uplink's plan is as long.
+/// TTIs that are planned at once, as in the uplink's plan.
 const SLOTS: u64 = 32;
 
 /// Sidelink transmissions by TTI.
@@ -226,7 +227,7 @@ impl SidelinkPlan {
         let slot = &self.slots[(tti.0 % SLOTS) as usize];
         if slot.0 == tti { &slot.1 } else { &[] }
     }
-    /// Grants of `destination` lapse.
+    /// Removes the grants of `destination`.
     pub fn forget(&mut self, destination: u32) {
         for slot in &mut self.slots {
             slot.1.retain(|g| g.destination != destination);
@@ -234,24 +235,24 @@ impl SidelinkPlan {
     }
 }
 
-/// What the eNBs know of all destinations, and what they have granted.
+/// The eNBs' state about all destinations, and their grants.
 #[derive(Debug)]
 pub struct SidelinkGrants {
     /// By destination.
     pub of: Vec<Grants>,
     pub plan: SidelinkPlan,
-    /// Destinations for which the eNB believes that data wait, ascending.
+    /// Destinations with waiting data by the eNB's record, ascending.
     pub active: Vec<u32>,
-    /// By destination times destinations plus destination: the two must not share a block; worked
-    /// out again at `conflicts_until`.
+    /// By destination times destinations plus destination: the two must not share a block; valid
+    /// until `conflicts_until`.
     pub conflicts: Vec<bool>,
     pub conflicts_until: Tti,
-    /// Memory of the scheduler: whose turn it is, and what each UE does in the TTI.
+    /// Memory of the scheduler: the order of destinations, and the roles of each UE in the TTI.
     pub order: Vec<(Tti, u32)>,
     pub roles: Vec<Roles>,
 }
 
-/// What a UE does on sidelinks in a TTI.
+/// Roles of a UE on sidelinks in a TTI.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Roles {
     pub sends: bool,
@@ -259,7 +260,7 @@ pub struct Roles {
 }
 
 impl SidelinkGrants {
-    /// The eNB looks at `destination` from the next scheduling on.
+    /// Adds `destination` to the active list.
     pub fn wake(&mut self, destination: u32) {
         if !std::mem::replace(&mut self.of[destination as usize].active, true) {
             let place = self.active.partition_point(|other| *other < destination);
@@ -272,19 +273,19 @@ impl SidelinkGrants {
 #[derive(Debug)]
 pub struct Sidelink {
     pub pairs: Vec<Pair>,
-    /// A pair has lossless switches.
+    /// True if a pair has lossless switches.
     pub lossless: bool,
     pub destinations: Vec<Destination>,
-    /// By destination: what the UE that sends knows, and what the UE that receives does.
+    /// By destination: state of the transmitting UE, and of the receiving UE.
     pub senders: Vec<Sender>,
     pub receivers: Vec<Receiver>,
-    /// What the eNBs know.
+    /// State of the eNBs.
     pub grants: SidelinkGrants,
-    /// Destinations that a UE sends on.
+    /// Destinations to which a UE transmits.
     pub of_ue: IndexVec<UeId, Vec<u32>>,
     /// The bearer of pair 0, or of the first group's first receiver.
     pub first_bearer: usize,
-    /// By bearer of a group, in order: its destination and which receiver's it is.
+    /// By bearer of a group, in order: its destination and the number of its receiver.
     pub of_group: Vec<(u32, u32)>,
 }
 
@@ -301,7 +302,7 @@ pub fn reserved(destinations: &[Destination], tti: Tti) -> RbSet {
 
 impl Sidelink {
     /// `ues`: all UEs of the network. `first_bearer`: the bearer of the first pair. `outer_loop`:
-    /// of the pair's cell.
+    /// that of the pair's cell.
     pub fn new(
         pairs: &[PairConfig],
         groups: &[GroupConfig],
@@ -371,16 +372,16 @@ impl Sidelink {
     pub fn infrastructure(&self, destination: u32) -> BearerId {
         self.pair(destination).infrastructure[destination as usize % 2]
     }
-    /// The first destination of the pair whose bearer it is.
+    /// The first destination of the pair that has `bearer`.
     pub fn destination_of(&self, bearer: BearerId) -> Option<u32> {
         let pair = bearer.index().checked_sub(self.first_bearer)?;
         (pair < self.pairs.len()).then_some(2 * pair as u32)
     }
-    /// The group's destination whose bearer it is, and which receiver's.
+    /// The destination of the group that has `bearer`, and the number of its receiver.
     pub fn group_of(&self, bearer: BearerId) -> Option<(u32, u32)> {
         self.of_group.get(bearer.index().checked_sub(self.first_bearer + self.pairs.len())?).copied()
     }
-    /// The destinations whose senders' data are in `bearer`.
+    /// The destinations whose senders have data in `bearer`.
     pub fn destinations_of(&self, bearer: BearerId) -> Range<u32> {
         match (self.destination_of(bearer), self.group_of(bearer)) {
             (Some(first), _) => first..first + 2,
@@ -390,5 +391,5 @@ impl Sidelink {
     }
 }
 
-/// Tells the draws of sidelink blocks from those of other links.
+/// Distinguishes the draws of sidelink blocks from those of other links.
 const SIDELINK: u64 = 1 << 61;

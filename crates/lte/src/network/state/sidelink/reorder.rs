@@ -1,7 +1,7 @@
-//! Packets of a pair in the order in which they were sent, although two links of different lengths
-//! carry them: the receiving PDCP of a lossless mode switch. It holds what overtook until what is
-//! missing has come or t-Reordering expires (the reordering of split bearers, TS 36.323 clause
-//! 5.1.2.1.4).
+//! Packets of a pair in the order in which they were sent, although two links of different delays
+//! carry them: the receiving PDCP of a lossless mode switch. Packets that arrive too early are held
+//! until the missing ones have arrived or t-Reordering expires (the reordering of split bearers, TS
+//! 36.323 clause 5.1.2.1.4).
 
 use std::collections::BTreeMap;
 
@@ -12,23 +12,23 @@ use lasthop_bearer::{End, Sdu};
 /// t-Reordering [TTI] (TS 36.331 has 0 to 750 ms for split bearers).
 const TIMER: u64 = 100;
 
-/// One direction of a pair.
+/// Reordering in one direction of a pair.
 #[derive(Debug, Default)]
 pub struct Reorder {
     /// COUNT of the next packet that is sent.
     next_sent: u64,
     /// COUNT of the next packet that is delivered.
     next: u64,
-    /// COUNTs of the packets on their way.
+    /// COUNTs of the packets that are sent and have not arrived.
     counts: BTreeMap<PacketId, u64>,
     held: BTreeMap<u64, (BearerId, End, Sdu)>,
-    /// When the receiver stops waiting.
+    /// Expiry of t-Reordering.
     pub until: Option<Tti>,
 }
 
 impl Reorder {
-    /// A packet is sent: for the first time, or again over another link under the number that it
-    /// has.
+    /// Numbers a packet that is sent for the first time; one that is sent again over another link
+    /// keeps its number.
     pub fn sent(&mut self, id: PacketId) {
         if let std::collections::btree_map::Entry::Vacant(e) = self.counts.entry(id) {
             e.insert(self.next_sent);
@@ -36,17 +36,17 @@ impl Reorder {
         }
     }
 
-    /// A packet was dropped on its way: the receiver does not know.
+    /// Removes a packet that was dropped; the receiver is not informed.
     pub fn lost(&mut self, id: PacketId) {
         self.counts.remove(&id);
     }
 
-    /// A packet has arrived: those that may be delivered go to `out`. One that is not of this pair
-    /// passes.
+    /// Takes a packet that has arrived, and appends those that may be delivered to `out`. A packet
+    /// of another pair is delivered at once.
     pub fn arrived(&mut self, tti: Tti, item: (BearerId, End, Sdu), out: &mut Vec<(BearerId, End, Sdu)>) {
         let Some(count) = self.counts.remove(&item.2.id) else { return out.push(item) };
         if count < self.next {
-            // Given up by the timer; late is better than never.
+            // The timer has given this packet up; it is delivered late.
             return out.push(item);
         }
         self.held.insert(count, item);
@@ -54,7 +54,7 @@ impl Reorder {
         self.until = (!self.held.is_empty()).then(|| self.until.unwrap_or(tti.plus(TIMER)));
     }
 
-    /// The timer: what is missing before the first packet that is there will not come.
+    /// Processes the timer: packets missing before the first held one are given up.
     pub fn on_tti(&mut self, tti: Tti, out: &mut Vec<(BearerId, End, Sdu)>) {
         if self.until.is_none_or(|t| t > tti) {
             return;
@@ -73,12 +73,12 @@ impl Reorder {
         }
     }
 
-    /// True if the packet is one of this pair's and on its way.
+    /// True if the packet is one of this pair's that is sent and has not arrived.
     pub fn knows(&self, id: PacketId) -> bool {
         self.counts.contains_key(&id)
     }
 
-    /// Packets that wait here.
+    /// Packets held here.
     pub fn inside(&self) -> usize {
         self.held.len()
     }
@@ -116,7 +116,7 @@ mod tests {
         assert!(out.is_empty());
         r.on_tti(Tti(100), &mut out);
         assert_eq!((out.len(), r.until), (1, None));
-        // The one given up comes after all.
+        // The packet that was given up arrives later.
         r.arrived(Tti(101), item(0), &mut out);
         r.arrived(Tti(102), item(2), &mut out);
         assert_eq!(out.len(), 3);
