@@ -1,9 +1,10 @@
-//! What a TTI of a cell's downlink costs: `packet run --release -p lasthop-lte --example
-//! downlink_bench [UEs] [seconds]`.
+//! Times a TTI of a cell's downlink: `cargo run --release -p lasthop-lte --example downlink_bench
+//! [UEs] [seconds]`.
 //!
 //! 20 MHz, proportional fair, EVA at 60 km/h. First saturated UEs below RLC: scheduling, link
-//! adaptation, HARQ and the air. Then downloads over RLC AM with a window of packets each, and a
-//! small packet upwards for every second one, as TCP acknowledges: everything but TCP itself.
+//! adaptation, HARQ and the radio channel. Then downloads over RLC AM with a window of packets
+//! each, and a small packet in the uplink for every second one, as TCP acknowledges: everything but
+//! TCP itself.
 
 use lasthop_bearer::{Direction, End, Sdu};
 use lasthop_lte::mac::downlink::LinkStats;
@@ -17,8 +18,8 @@ const WINDOW: usize = 600;
 /// Sizes of data and acknowledgements [B].
 const SIZES: [u32; 2] = [1500, 52];
 
-/// Nanoseconds that this process has run on a processor (Linux): what a busy machine does not
-/// change.
+/// Nanoseconds that this process has run on a processor (Linux): the load of the machine does not
+/// count.
 fn on_cpu() -> u64 {
     let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     text.split(' ').next().and_then(|ns| ns.parse().ok()).unwrap_or(0)

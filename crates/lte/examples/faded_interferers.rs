@@ -1,12 +1,12 @@
-//! What it costs to let only the strongest interferers fade: `packet run --release -p lasthop-lte
+//! Effect of fading on the strongest interferers only: `cargo run --release -p lasthop-lte
 //! --example faded_interferers`.
 //!
 //! TR 36.814 case 1: 19 sites of three sectors 500 m apart, wrapped around, every sector at full
-//! power on 50 resource blocks, EVA at 3 km/h. UEs stand in the sectors of the middle site. For 0,
-//! 1, 2, 3, 6 and all 56 interfering links that fade it prints lines `k,q,SINR of a block,effective
-//! SINR [dB]` with the quantile q of both over UEs and moments, then lines `k,rms,rms of a
-//! block,rms of the effective SINR [dB]` with the difference to all, moment by moment: a link has
-//! the same fading, whichever other links fade.
+//! power on 50 resource blocks, EVA at 3 km/h. UEs are in the sectors of the middle site. For 0, 1,
+//! 2, 3, 6 and all 56 interfering links that fade the example prints lines `k,q,SINR of a
+//! block,effective SINR [dB]` with the quantile q of both over UEs and moments, then lines
+//! `k,rms,rms of a block,rms of the effective SINR [dB]` with the difference to all, moment by
+//! moment: a link has the same fading for any number of other links that fade.
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_lte::network::{CellConfig, NetworkConfig, UeConfig};
@@ -54,7 +54,7 @@ fn sinrs(config: &NetworkConfig, k: usize) -> [Vec<f64>; 2] {
         for i in 0..MOMENTS {
             let row = air.reference(Tti(600 * i), serving, ue, RbSet::range(0, BLOCKS), false);
             blocks.extend(row.iter().step_by(7).map(|s| decibels(f64::from(*s)).0));
-            // 64QAM tells SINRs apart from -10 to 25 dB.
+            // 64QAM distinguishes SINRs from -10 to 25 dB.
             effective.push(sinr_db_of_mi(Modulation::Qam64, mean_mi(Modulation::Qam64, row)));
         }
     }

@@ -1,11 +1,10 @@
-//! What a TTI of a whole network costs on so many threads: `cargo run --release -p lasthop-lte
-//! --example network_bench [threads] [UEs a cell] [seconds] [rings]`.
+//! Times a TTI of a whole network on several threads: `cargo run --release -p lasthop-lte --example
+//! network_bench [threads] [UEs a cell] [seconds] [rings]`.
 //!
 //! Sites of three sectors in rings around the first (57 cells of two rings), EVA at 3 km/h. Each UE
 //! has a download over RLC AM with a window of packets, and sends a small packet for every second
 //! one, as TCP acknowledges: everything but TCP itself. Prints the wall time, the processor time,
-//! and a number that stands for all that was delivered and when: it is the same for any number of
-//! threads.
+//! and a checksum of all deliveries and their times: it is the same for any number of threads.
 #![allow(clippy::disallowed_types)] // a wall clock
 
 #[path = "layout57/mod.rs"]

@@ -1,7 +1,7 @@
-//! What 57 sectors carry with ten full buffers in each, as the verification of E-UTRA counts it:
+//! Spectral efficiency of 57 sectors with ten full buffers each, for the verification of E-UTRA:
 //!
-//!     packet run --release -p lasthop-lte --example spectral_efficiency -- downlink [KEY=VALUE]...
-//!     packet run --release -p lasthop-lte --example spectral_efficiency -- uplink p0=-60 alpha=0.6
+//!     cargo run --release -p lasthop-lte --example spectral_efficiency -- downlink [KEY=VALUE]...
+//!     cargo run --release -p lasthop-lte --example spectral_efficiency -- uplink p0=-60 alpha=0.6
 //!
 //! Keys: `antenna` (2d: TR 25.814; 3d: TR 36.814), `rings` of sites around the middle (2: 57
 //! sectors; 1: 21), `seconds` that are counted, `warm` seconds

@@ -1,8 +1,7 @@
-//! What a TTI of the uplink costs: `lte-up10` (ten UEs with a bulk upload each, 20 MHz) without and
-//! with a thousand idle UEs beside them, and single packets from UEs that ask by scheduling
-//! requests.
+//! Times a TTI of the uplink: `lte-up10` (ten UEs with a bulk upload each, 20 MHz) without and with
+//! a thousand idle UEs, and single packets from UEs that send scheduling requests.
 //!
-//!     packet run --release -p lasthop-lte --example uplink_bench
+//!     cargo run --release -p lasthop-lte --example uplink_bench
 
 use lasthop_bearer::{Direction, End, Sdu};
 use lasthop_lte::mac::scheduler::qci::Qos;
@@ -11,7 +10,7 @@ use lasthop_lte_l2::pdcp::LteBearerConfig;
 use lasthop_radio::{FadingProfile, Mobility};
 use lasthop_units::{BearerId, CellId, Duration, Id, Instant, Metres, PacketId, Speed, UeId};
 
-/// Processor time of this process [s]: a busy machine does not count.
+/// Processor time of this process [s]: the load of the machine does not count.
 fn cpu_time() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     stat.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(f64::NAN) * 1e-9

@@ -1,5 +1,5 @@
-//! Cells and UEs with several antennas: closed forms, and what many cells carry beside the
-//! verification of E-UTRA.
+//! Cells and UEs with several antennas: closed forms, and the spectral efficiency of many cells
+//! against the verification of E-UTRA.
 
 #[path = "../examples/layout57/mod.rs"]
 mod layout57;
@@ -20,7 +20,7 @@ fn antennas_without_fading_add_their_power() {
         let mut config = friis_cell(&[10_000.0]);
         for cell in config.cells.iter_mut() {
             cell.radio.receive_antennas = antennas;
-            // All of the band with all of the power, however many antennas.
+            // All of the band with all of the power, for any number of antennas.
             (cell.uplink.power_aware, cell.uplink.power_control.enabled) = (false, false);
         }
         for ue in config.ues.iter_mut() {
@@ -45,7 +45,7 @@ fn antennas_without_fading_add_their_power() {
     }
 }
 
-/// The keys refuse what no array has.
+/// Refuses numbers of antennas that no array has.
 #[test]
 fn numbers_of_antennas_are_one_two_or_four() {
     let mut cell = CellConfig::default();
@@ -95,8 +95,8 @@ fn several_drops(seeds: u64, one: impl Fn(u64) -> (f64, f64) + Sync) -> Vec<(f64
     })
 }
 
-/// What several drops give: mean and 5 % point averaged over them, each with its standard error,
-/// that of the drops' scatter.
+/// Mean and 5 % point averaged over several drops, each with its standard error by the drops'
+/// scatter.
 fn over_drops(drops: &[(f64, f64)]) -> [(f64, f64); 2] {
     let of = |figures: Vec<f64>| {
         let n = figures.len() as f64;
@@ -130,8 +130,8 @@ fn the_default_uplink_of_many_cells_carries_what_the_verification_says() {
 }
 
 /// The published layout: eight drops of 57 sectors, 1.5 s each. `cargo test --release -p
-/// lasthop-lte --test integration antennas -- --ignored --nocapture`. What eight such drops gave in
-/// the example `spectral_efficiency` is in `docs/concepts/lte-many-cells.md`.
+/// lasthop-lte --test integration antennas -- --ignored --nocapture`. The results of eight such
+/// drops in the example `spectral_efficiency` are in `docs/concepts/lte-many-cells.md`.
 #[test]
 #[ignore = "minutes"]
 fn the_default_uplink_of_57_sectors_carries_what_the_verification_says() {
@@ -141,8 +141,8 @@ fn the_default_uplink_of_57_sectors_carries_what_the_verification_says() {
 /// Number of drops of 21 sectors after which the standard error of the 5 % point is small enough.
 const SHORT_DROPS: u64 = 8;
 
-/// A link fades as it did when antennas are added elsewhere: the cell's second antenna changes
-/// nothing in the downlink of a UE with one.
+/// The fading of a link does not depend on antennas that are added elsewhere: the cell's second
+/// receive antenna changes nothing in the downlink of a UE with one.
 #[test]
 fn antennas_of_the_uplink_leave_the_downlink_alone() {
     let run = |antennas: u32| {
@@ -160,7 +160,7 @@ fn antennas_of_the_uplink_leave_the_downlink_alone() {
 }
 
 /// Without fading all pairs of antennas are alike, and the matrix has rank one. Two by two, against
-/// one by one: transmit diversity sends half of the power from each antenna, and its code collects
+/// one by one: transmit diversity sends half of the power from each antenna, and its code combines
 /// 2 x 2 of them, 3.01 dB; the precoder (1, 1) / sqrt(2) adds amplitudes at each of two antennas,
 /// 6.02 dB. Modes 3 and 4 send one layer: the second would carry nothing.
 #[test]
@@ -183,8 +183,7 @@ fn modes_without_fading_gain_what_their_antennas_do() {
     }
 }
 
-/// Code words that a UE gets in a TTI on the average, and bits of a TTI, at `d` metres in Rayleigh
-/// fading.
+/// Mean number of code words to a UE in a TTI, and bits of a TTI, at `d` metres in Rayleigh fading.
 fn code_words(mode: u8, d: f64) -> (f64, f64) {
     let mut config = friis_cell(&[d]);
     config.radio.fading = FadingProfile::Epa;
@@ -202,7 +201,7 @@ fn code_words(mode: u8, d: f64) -> (f64, f64) {
 }
 
 /// The rank follows the SINR: at 35 dB of mean SNR two layers nearly always, at -10 dB one. Two
-/// layers at high SINR carry at most twice what one does at 64QAM; transmit diversity carries one
+/// layers at high SINR carry at most twice the bits of one at 64QAM; transmit diversity has one
 /// layer everywhere.
 #[test]
 fn the_rank_follows_the_channel() {

@@ -1,5 +1,5 @@
 //! Any combination of schedulers, antennas, reports, errors and channels: debug builds check the
-//! rules of the air in every TTI, and whatever goes in comes out exactly once.
+//! invariants of every TTI, and every packet that is pushed comes out exactly once.
 
 use lasthop_bearer::{Direction, End, Sdu};
 use lasthop_lte::mac::adaptation::{CqiInterference, McsRule, Subbands};
@@ -156,7 +156,7 @@ impl Plan {
     }
 }
 
-/// A policy from outside that writes odd weights.
+/// A policy from outside that writes unusual weights.
 #[derive(Debug)]
 struct Odd;
 
@@ -172,16 +172,16 @@ impl Policy for Odd {
     }
 }
 
-/// What has become of the packets of a plan.
+/// The outcomes of the packets of a plan.
 #[derive(Debug, PartialEq)]
 struct Gone {
-    /// Those that were delivered or dropped, in order, and when.
+    /// The packets that were delivered or dropped, in order, and when.
     packets: Vec<(Instant, PacketId, bool)>,
     inside: usize,
     pushed: usize,
 }
 
-/// The plan on so many threads.
+/// Carries out the plan on so many threads.
 fn carry_out(plan: &Plan, threads: usize) -> Gone {
     let mut network = RadioNetwork::new(&plan.network(), plan.seed);
     network.set_threads(threads).unwrap();
@@ -203,7 +203,7 @@ fn carry_out(plan: &Plan, threads: usize) -> Gone {
         let arrival = next.peek().map(|p| Instant(p.0));
         let now = match (tti, arrival) {
             (None, None) => break,
-            // What arrives at the instant a TTI starts comes after it.
+            // A packet at the instant at which a TTI starts is pushed after it.
             (Some(t), a) if a.is_none_or(|a| t <= a) => {
                 if network.next_tti() == Some(t) {
                     network.on_tti(t, &mut out);
@@ -239,7 +239,7 @@ proptest! {
         gone.packets.iter().for_each(|(_, id, _)| times[id.index()] += 1);
         prop_assert!(times.iter().all(|n| *n <= 1), "a packet left twice");
         prop_assert_eq!(gone.packets.len() + gone.inside, gone.pushed);
-        // And the same at the same time, however many threads there are.
+        // And the same at the same time, for any number of threads.
         prop_assert_eq!(carry_out(&plan, 3), gone);
     }
 }

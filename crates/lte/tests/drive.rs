@@ -49,8 +49,8 @@ fn network() -> RadioNetwork {
     RadioNetwork::new(&config, 1)
 }
 
-/// 200 kbit/s to each UE, a packet of 1000 B every 40 ms, from one second to another: packets sent
-/// and delivered, and handovers.
+/// 200 kbit/s to each UE, a packet of 1000 B every 40 ms, from one second to another. Returns the
+/// packets sent and delivered, and the handovers.
 fn drive(network: &mut RadioNetwork, out: &mut NetworkOutput, from: u64, to: u64) -> [usize; 3] {
     let (mut sent, mut delivered, mut handovers) = (0, 0, 0);
     for ms in 1000 * from..1000 * to {
@@ -80,11 +80,11 @@ fn drive(network: &mut RadioNetwork, out: &mut NetworkOutput, from: u64, to: u64
 }
 
 /// A leg of 500 m takes 17 s and one of 1000 m 33 s, and each crosses a border: some 110 handovers
-/// in each window of 20 s. Buffers grow to what each UE's worst moment needs, ever more rarely and
-/// in steps (600 s and 3355 handovers: 2.68 MB became 3.13 MB, with 128 kB of it in four of the
-/// last eleven windows), so the sum says little. What each handover left behind would grow by as
-/// much in every window: the quietest one after the first 100 s bounds it. An object would be one
-/// allocation a handover, an entry of a list at least eight octets.
+/// in each window of 20 s. Buffers grow to the largest need of each UE, ever more rarely and in
+/// steps (600 s and 3355 handovers: 2.68 MB became 3.13 MB, with 128 kB of it in four of the last
+/// eleven windows), so the sum is no measure. Memory that each handover did not release would grow
+/// by as much in every window: the window with the least growth after the first 100 s bounds it. An
+/// object would be one allocation a handover, an entry of a list at least eight octets.
 #[test]
 fn hundreds_of_handovers_leave_no_memory_behind() {
     let (mut network, mut out) = (network(), NetworkOutput::default());

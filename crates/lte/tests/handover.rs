@@ -1,5 +1,5 @@
-//! Handover in the radio network: reference delays, where a UE that drives by is served, failures
-//! as events, and an account of every packet whatever happens.
+//! Handover in the radio network: reference delays, the serving cells of a UE that drives by,
+//! failures as events, and the outcome of every packet in all cases.
 
 use lasthop_bearer::OrInfinity;
 use lasthop_bearer::{DropCause, End, Sdu};
@@ -23,8 +23,7 @@ fn ms(n: u64) -> Instant {
     Instant::from_millis(n)
 }
 
-/// ns-3's cells of 25 resource blocks on the ground at these places, with a backhaul that takes no
-/// time.
+/// ns-3's cells of 25 resource blocks on the ground at these places, with a backhaul without delay.
 fn cells(places: &[[f64; 2]]) -> NetworkConfig {
     let mut config = NetworkConfig::default();
     for [x, y] in places {
@@ -73,11 +72,11 @@ struct World {
     network: RadioNetwork,
     out: NetworkOutput,
     events: Vec<(Instant, UeId, NetworkEvent)>,
-    /// By bearer and end that pushed.
+    /// Outcomes by bearer and by the end that pushed.
     outcomes: Vec<[Vec<Outcome>; 2]>,
-    /// When each was pushed.
+    /// The time at which each packet was pushed.
     pushed: Vec<[Vec<Instant>; 2]>,
-    /// Whose bearers they are.
+    /// The UE of each bearer.
     owners: Vec<UeId>,
     now: Instant,
 }
@@ -112,7 +111,7 @@ impl World {
             let Some(now) = tti.into_iter().chain(timer).min().filter(|t| *t < end) else { break };
             assert!(now >= self.now, "time goes back");
             self.now = now;
-            // Class Tti comes before class Timer.
+            // Events of class Tti precede those of class Timer.
             if tti == Some(now) {
                 self.network.on_tti(now, &mut self.out);
             } else {
@@ -165,8 +164,8 @@ impl World {
         })
     }
 
-    /// When `ue`, whose connection had been refused, had one again for the last time (never: the
-    /// end of time); none if none was refused.
+    /// When `ue` had a connection again for the last time after a refused one (never: the end of
+    /// time); None if no connection was refused.
     fn reconnected(&self, ue: UeId) -> Option<Instant> {
         let mut last = None;
         for (t, _, event) in self.events.iter().filter(|(_, u, _)| *u == ue) {
@@ -185,7 +184,7 @@ impl World {
 }
 
 /// ns-3's test of the handover delay: from the start to the end at the UE 5 ms at most with ideal
-/// messages and 20 ms with real ones, in every phase of a frame. Ours to the millisecond, since
+/// messages and 20 ms with real ones, in every phase of a frame. Here to the millisecond, since
 /// each subframe has a PRACH (prach-ConfigIndex 14): 1 to the preamble, 3 to the response window
 /// (TS 36.321 clause 5.1.4), and 1 in which the response is sent. With real messages 2 to the
 /// preamble (the UE synchronises in the subframe after the one in which it leaves), 3 to the
@@ -213,12 +212,12 @@ fn a_handover_takes_no_longer_than_the_reference() {
 }
 
 /// A target that detects no preamble. Where messages take no time T304 starts when the command is
-/// received, one TTI before the UE leaves: its end is 100 - 1 TTIs after the start. A preamble goes
-/// out in the second TTI after the start (the UE synchronises in the next one), and every 16 TTIs
+/// received, one TTI before the UE leaves: its end is 100 - 1 TTIs after the start. A preamble is
+/// sent in the second TTI after the start (the UE synchronises in the next one), and every 16 TTIs
 /// (3 to the window, 10 of it, 3 more with retry_delay = 4): after 2, 18, ... 98 TTIs, 7 of them,
 /// although preambleTransMax is 3 (TS 36.331 clause 5.3.11.3: no radio link failure while T304
-/// runs). The UE goes on in the same cell, the strongest: after the search of 100 ms it asks for
-/// its connection in the next TTI, until T301 ends (clause 5.3.7.7).
+/// runs). The UE stays in the same cell, the strongest: after the search of 100 ms it requests its
+/// connection in the next TTI, until T301 ends (clause 5.3.7.7).
 #[test]
 fn preambles_go_out_until_t304_or_t301_ends() {
     let mut config = cells(&[[0.0, 0.0], [100.0, 0.0]]);
@@ -251,8 +250,8 @@ fn preambles_go_out_until_t304_or_t301_ends() {
 }
 
 /// ns-3's X2 handover test: connected to the target after 0.1 s, and within 0.6 s of it every
-/// bearer's sinks have half of what was sent or more; cells 100 m apart, a packet every 10 ms each
-/// way. The UE is in the middle, to which the reference moves it for the handover.
+/// bearer's sinks have received half of the packets or more; cells 100 m apart, a packet every 10
+/// ms each way. The UE is in the middle, to which the reference moves it for the handover.
 #[test]
 fn traffic_goes_on_at_the_target() {
     for kind in [HandoverKind::Lossless, HandoverKind::Seamless] {
@@ -278,8 +277,8 @@ fn traffic_goes_on_at_the_target() {
     }
 }
 
-/// The two algorithms of ns-3's automatic handover. Its A2-A4 acts upon reports that come every 480
-/// ms: as long the event must hold here, where it would act at once.
+/// The two algorithms of ns-3's automatic handover. Its A2-A4 acts upon reports every 480 ms: the
+/// event must hold as long here, where it would act at once.
 fn algorithms() -> [Trigger; 2] {
     let ms = Duration::from_millis;
     [
@@ -290,8 +289,8 @@ fn algorithms() -> [Trigger; 2] {
 
 /// ns-3's automatic handover: a UE passes four cells of 20 dBm, 1000 m apart on a line of free
 /// space, at 150 m/s, with a packet every 10 ms. It must be in cell 0 from 1 to 10 s, in cell 1
-/// from 11 to 17 s, in cell 2 from 18 to 24 s, in cell 3 from 25 to 37 s, and have half of the
-/// packets or more in the tenth of a second after each look, each way. X2 takes 0 ms.
+/// from 11 to 17 s, in cell 2 from 18 to 24 s, in cell 3 from 25 to 37 s, and receive half of the
+/// packets or more in the tenth of a second after each check, each way. X2 takes 0 ms.
 #[test]
 fn a_ue_that_drives_by_is_served_where_the_reference_has_it() {
     for (trigger, timing) in
@@ -336,9 +335,9 @@ fn a_ue_that_drives_by_is_served_where_the_reference_has_it() {
 }
 
 /// ns-3's test of the target: cells of 38 dBm 130 m apart on a grid in free space; at 0.5 s the
-/// cell that serves goes down to 1 dBm, and within the second the UE is handed over to the best of
-/// the others. Four cells, UE at (20, 40): from the first to the third; six cells, UE at (150, 90):
-/// from the fifth to the second. (It is 30 m nearer than the next.)
+/// power of the serving cell falls to 1 dBm, and within the second the UE is handed over to the
+/// best of the others. Four cells, UE at (20, 40): from the first to the third; six cells, UE at
+/// (150, 90): from the fifth to the second. (It is 30 m nearer than the next.)
 #[test]
 fn the_target_is_that_of_the_reference() {
     for (columns, place, [source, target]) in [(2, [20.0, 40.0], [0, 2]), (3, [150.0, 90.0], [4, 1])] {
@@ -352,7 +351,7 @@ fn the_target_is_that_of_the_reference() {
                 c.downlink.control_errors = false;
             }
             config.handover.as_mut().unwrap().trigger = match trigger {
-                // One report, and no second one to wait for.
+                // One report, without a wait for a second one.
                 Trigger::A2A4 { serving, neighbour, .. } => {
                     Trigger::A2A4 { serving, neighbour, time_to_trigger: Duration::ZERO }
                 }
@@ -373,8 +372,8 @@ fn the_target_is_that_of_the_reference() {
     }
 }
 
-/// The target is out of reach: T304 expires, the UE re-establishes its connection where it came
-/// from, which has kept everything that it forwarded.
+/// The target is out of reach: T304 expires, the UE re-establishes its connection in the source,
+/// which has kept all that it forwarded.
 #[test]
 fn a_failed_handover_falls_back_without_loss() {
     let mut config = cells(&[[0.0, 0.0], [5_000_000.0, 0.0]]);
@@ -396,7 +395,7 @@ fn a_failed_handover_falls_back_without_loss() {
     assert_eq!([End::Network, End::Ue].map(|end| w.delivered(0, end)), [200, 200]);
 }
 
-/// A full target refuses: an event, and the UE stays and is served.
+/// A full target refuses: an event, and the source continues to serve the UE.
 #[test]
 fn admission_may_refuse() {
     let mut config = cells(&[[0.0, 0.0], [100.0, 0.0]]);
@@ -413,7 +412,7 @@ fn admission_may_refuse() {
 }
 
 /// Without a trigger a UE drives out of its cell: the link fails and is re-established in the next
-/// cell, too late; with the context that it fetches nothing is lost.
+/// cell, too late; with the context that this cell retrieves no packet is lost.
 #[test]
 fn a_handover_that_comes_too_late_is_a_radio_link_failure() {
     let mut config = cells(&[[0.0, 0.0], [1000.0, 0.0]]);
@@ -430,10 +429,10 @@ fn a_handover_that_comes_too_late_is_a_radio_link_failure() {
     assert_eq!(w.delivered(0, End::Network), 1000);
 }
 
-/// The target fails while what the source forwards is on its way for seconds (X2 at 200 kbit/s):
-/// the cell of the re-establishment cannot answer before the last change is over, T301 (100 ms)
-/// expires, and the UE leaves RRC_CONNECTED and connects anew (TS 36.331 clause 5.3.7.7). What was
-/// on its way is reported lost, and no end marker of the old change opens a later one.
+/// The target fails while forwarded packets are on X2 for seconds (200 kbit/s): the cell of the
+/// re-establishment cannot answer before the end of the last change of cell, T301 (100 ms) expires,
+/// and the UE leaves RRC_CONNECTED and connects again (TS 36.331 clause 5.3.7.7). Packets on X2 are
+/// reported lost, and no end marker of the old change ends a later one.
 #[test]
 fn a_reestablishment_waits_for_its_answer_no_longer_than_t301() {
     let mut config = cells(&[[0.0, 0.0], [300.0, 0.0]]);
@@ -480,8 +479,8 @@ fn a_reestablishment_waits_for_its_answer_no_longer_than_t301() {
     }
 }
 
-/// A cell that fails takes the contexts of its UEs along: they connect anew in the other one, and
-/// what the dead eNB held is reported lost.
+/// A cell that fails loses the contexts of its UEs: they connect again in the other cell, and the
+/// packets in the failed eNB are reported lost.
 #[test]
 fn users_of_a_dead_cell_connect_where_they_can() {
     let mut config = cells(&[[0.0, 0.0], [300.0, 0.0]]);
@@ -510,9 +509,9 @@ fn users_of_a_dead_cell_connect_where_they_can() {
     }
 }
 
-/// Nothing of a bearer without forwarding goes over X2, so what comes for it by the new way does
-/// not wait until X2 has carried what the UE's lossless bearer left behind: 400 packets of 1000 B
-/// at 1 Mbit/s take 3.2 s.
+/// No packet of a bearer without forwarding is sent over X2, so its packets on the new path do not
+/// wait until X2 has carried those of the UE's lossless bearer: 400 packets of 1000 B at 1 Mbit/s
+/// take 3.2 s.
 #[test]
 fn a_bearer_without_forwarding_does_not_wait_for_x2() {
     let waits = |kind: HandoverKind| {
@@ -542,7 +541,7 @@ fn a_bearer_without_forwarding_does_not_wait_for_x2() {
     assert!(waits(HandoverKind::None) < Duration::from_millis(20));
 }
 
-/// The seeds' handovers, failures and dead cells, three UEs with these bearers each.
+/// Handovers, failures and cells that fail by the seed, three UEs with these bearers each.
 fn any_drive(seed: u64, bearers: &[LteBearerConfig], ideal: bool) -> World {
     let mut rng: Stream = Draw::new(seed, Purpose::Test, 4).stream(0);
     let mut config = cells(&[[0.0, 0.0], [400.0, 0.0], [200.0, 300.0]]);
@@ -556,8 +555,8 @@ fn any_drive(seed: u64, bearers: &[LteBearerConfig], ideal: bool) -> World {
     if rng.below(2) == 0 {
         h.trigger = Trigger::default();
     }
-    // Commands ahead of time, and forwarding that takes longer than the UE stays in a cell. X2's
-    // buffer holds all of it: what it drops would be another cause.
+    // Conditional commands, and forwarding that takes longer than the UE stays in a cell. X2's
+    // buffer has room for all of it: a drop there would be another cause.
     let mut more: Stream = Draw::new(seed, Purpose::Test, 5).stream(0);
     if more.below(2) == 0 {
         let no = Db(0.0);
@@ -607,9 +606,8 @@ fn any_drive(seed: u64, bearers: &[LteBearerConfig], ideal: bool) -> World {
     w
 }
 
-/// What the properties below are tried with is there: among forty drives there is every step that a
-/// UE can take between cells, those that fail included, and handovers begin in every millisecond of
-/// a frame.
+/// The drives of the properties below cover every step: forty of them have every step that a UE can
+/// take between cells, failures included, and handovers begin in every millisecond of a frame.
 #[test]
 fn any_drive_goes_through_every_step() {
     let (mut seen, mut phases) = (std::collections::BTreeMap::new(), std::collections::BTreeSet::new());
@@ -647,8 +645,8 @@ fn any_drive_goes_through_every_step() {
     );
 }
 
-/// A lossless bearer: every packet arrived; but of what was there while its UE had no connection,
-/// the network says that it went with the connection.
+/// Checks a lossless bearer: every packet arrived, except that the network reports the loss of
+/// packets with a connection that had ended.
 fn loses_nothing(w: &World, bearer: usize) -> Result<(), TestCaseError> {
     let reconnected = w.reconnected(w.owners[bearer]);
     for (outcomes, pushed) in w.outcomes[bearer].iter().zip(&w.pushed[bearer]) {
@@ -664,8 +662,9 @@ fn loses_nothing(w: &World, bearer: usize) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A bearer that may lose: every packet before the last that arrived has an outcome. Over RLC AM
-/// nothing is lost on the air: whatever did not arrive was discarded, and by one of these names.
+/// Checks a bearer that may lose: every packet before the last that arrived has an outcome. Over
+/// RLC AM no packet is lost by the radio: those that did not arrive were discarded, by one of these
+/// causes.
 fn says_what_it_loses(w: &World, bearer: usize, mode: Mode) -> Result<(), TestCaseError> {
     let discarded = |f: &Outcome| {
         matches!(
@@ -696,7 +695,8 @@ proptest! {
     #![proptest_config(cases())]
 
     /// Lossless: each packet once and in order across any sequence of handovers, failures and
-    /// re-establishments; what a connection that could not be re-established took along is named.
+    /// re-establishments; packets lost with a connection that could not be re-established are
+    /// reported.
     #[test]
     fn lossless_bearers_lose_nothing_but_with_their_connection(seed: u64, ideal: bool) {
         let w = any_drive(seed, &[bearer(HandoverKind::Lossless, Mode::Am)], ideal);
@@ -705,9 +705,9 @@ proptest! {
         }
     }
 
-    /// Seamless and without forwarding: every packet has one outcome with a name, and over RLC AM
-    /// what is lost is exactly what a handover, a re-establishment or the end of a connection
-    /// discarded.
+    /// Seamless and without forwarding: every packet has one outcome with a cause, and over RLC AM
+    /// the lost packets are exactly those that a handover, a re-establishment or the end of a
+    /// connection discarded.
     #[test]
     fn other_bearers_say_what_they_lose(seed: u64, none: bool, um: bool, ideal: bool) {
         let kind = if none { HandoverKind::None } else { HandoverKind::Seamless };
@@ -718,7 +718,7 @@ proptest! {
         }
     }
 
-    /// A choice for each bearer: in one UE every kind keeps its own word.
+    /// A kind for each bearer: in one UE every kind has its own property.
     #[test]
     fn bearers_of_one_ue_are_handed_over_each_by_its_kind(seed: u64, ideal: bool) {
         let kinds = [

@@ -1,5 +1,5 @@
-//! Downloads of ten UEs over RLC AM, with acknowledgements upwards, in two cells whose neighbours
-//! fade: once buffers have grown, allocations are rare.
+//! Downloads of ten UEs over RLC AM, with acknowledgements in the uplink, in two cells whose
+//! neighbours fade: once buffers have grown, allocations are rare.
 
 use lasthop_bearer::{End, Sdu};
 use lasthop_lte::mac::scheduler::qci::Qos;
@@ -35,8 +35,8 @@ fn network() -> RadioNetwork {
     RadioNetwork::new(&config, 1)
 }
 
-/// Runs to `end`; what is delivered below is followed by a new packet, and every second one by an
-/// acknowledgement upwards.
+/// Runs to `end`; each delivery in the downlink is followed by a new packet, and every second one
+/// by an acknowledgement in the uplink.
 fn run(network: &mut RadioNetwork, out: &mut NetworkOutput, end: Instant) -> u64 {
     let mut delivered = 0;
     while let Some(now) = network.next_tti().into_iter().chain(network.next_timer()).min() {
@@ -65,11 +65,11 @@ fn run(network: &mut RadioNetwork, out: &mut NetworkOutput, end: Instant) -> u64
     delivered
 }
 
-/// 10 000 TTIs after 20 000 of warm-up. Whatever allocated in every TTI, for every block or packet
-/// would be 10 000 times and more. 150 were measured: vectors of pools that grow to the most they
-/// have ever held, 106 of them the pieces of a PDU in RLC's receiving window (a pool of vectors,
-/// each of which doubles on its own), the others elements of PDUs, parts of HARQ processes, windows
-/// and status reports. 200 is one in fifty TTIs.
+/// 10 000 TTIs after 20 000 of warm-up. An allocation in every TTI, for every block or packet would
+/// be 10 000 and more. 150 were measured: vectors of pools that grow to the most they have ever
+/// contained, 106 of them the pieces of a PDU in RLC's receiving window (a pool of vectors, each of
+/// which doubles on its own), the others elements of PDUs, parts of HARQ processes, windows and
+/// status reports. 200 is one in fifty TTIs.
 #[test]
 fn no_tti_of_the_downlink_needs_to_allocate() {
     let (mut network, mut out) = (network(), NetworkOutput::default());

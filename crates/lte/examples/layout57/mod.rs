@@ -12,13 +12,13 @@ use lasthop_units::{CellId, Db, Hertz, Id, Metres, Speed, UeId};
 pub const ISD: f64 = 500.0;
 /// Resource blocks of a carrier of 10 MHz.
 pub const BLOCKS: u32 = 50;
-/// Where the sectors of a site look [degree].
+/// Azimuths of the sectors of a site [degree].
 const AZIMUTHS: [f64; 3] = [30.0, 150.0, 270.0];
 /// Smallest distance between a UE and its site [m].
 const NEAREST: f64 = 35.0;
 
 /// The cells of a site and `rings` rings around it (57 of two rings) with `antenna`, each like
-/// `cell`, and no UE.
+/// `cell`, without UEs.
 pub fn cells(rings: u32, antenna: Antenna, cell: &CellConfig) -> NetworkConfig {
     let wrap = Some(WrapAround::hexagonal(rings, ISD));
     let mut config = NetworkConfig { wrap, ..NetworkConfig::default() };
@@ -44,8 +44,8 @@ pub fn cells(rings: u32, antenna: Antenna, cell: &CellConfig) -> NetworkConfig {
     config
 }
 
-/// Drops `each` UEs like `ue` in every sector of the first `sites` sites; each is served by the
-/// cell that it receives best.
+/// Places `each` UEs like `ue` in every sector of the first `sites` sites; each is served by the
+/// cell with the most power at its place.
 pub fn drop_ues(config: &mut NetworkConfig, sites: usize, each: usize, ue: &UeConfig, seed: u64) {
     let mut places = Draw::new(seed, Purpose::Mobility, 0).stream(0);
     for [x, y] in hexagonal(2, ISD).into_iter().take(sites) {
@@ -81,7 +81,7 @@ pub fn antenna(flat: bool) -> Antenna {
     }
 }
 
-/// A UE whose serving cell is found later.
+/// A UE whose serving cell is determined later.
 pub fn ue() -> UeConfig {
     UeConfig::served_by(CellId::from_index(0))
 }

@@ -1,4 +1,4 @@
-//! Errors, HARQ and antennas: ns-3's system tests, at their places.
+//! Errors, HARQ and antennas: ns-3's system tests, at their distances.
 //!
 //! 25 blocks, noise figure 9 dB: the noise floor is -174 + 10 log10(25 * 180 000) + 9 = -98.468
 //! dBm, and the SINR of a UE is the power less the loss of [`buildings_cell`] less that. 43 dBm:
@@ -31,7 +31,7 @@ fn after(config: &NetworkConfig, ms: u64, seed: u64) -> LinkStats {
     run.stats(0)
 }
 
-/// The share of a UE's transmissions that `count` picks, over `seeds` runs of 1000 TTIs.
+/// The share of a UE's transmissions that `count` counts, over `seeds` runs of 1000 TTIs.
 fn share(config: &NetworkConfig, seeds: u64, count: impl Fn(&LinkStats) -> u64) -> f64 {
     let mut sum = 0;
     for seed in 0..seeds {
@@ -47,17 +47,17 @@ fn mean_sinr(s: &LinkStats) -> f64 {
 }
 
 /// ns-3 lte-phy-error-model, data: n = 1000 blocks, HARQ off, BER 0.03; the number received is 1000
-/// (1 - p) within the 99 % bound. Here over 20 runs, so that our own p is known to 0.3 %. UEs,
-/// distance, SINR, what the look-up adds, MCS, size of the block [byte], p, bound. The sizes of 24
-/// blocks of I_TBS 11 and 15 are 4776 and 7224 bit; ns-3 prints them with their CRCs, 4800 and
-/// 7272.
+/// (1 - p) within the 99 % bound. Here over 20 runs, so that p of this project is known to 0.3 %.
+/// UEs, distance, SINR, what the look-up adds, MCS, size of the block [byte], p, bound. The sizes
+/// of 24 blocks of I_TBS 11 and 15 are 4776 and 7224 bit; ns-3 prints them with their CRCs, 4800
+/// and 7272.
 ///
-/// The place gives the SINR, but ns-3 reads mutual information at the next point above of a table
-/// over the linear SINR: from 0.013 in steps of 0.004 for QPSK, from 0.063 in steps of 0.010 for
-/// 16QAM. 0.2811 becomes 0.285, 2.7745 becomes 2.783, 6.998 becomes 7.003: 0.0595, 0.0133 and 0.003
-/// dB more, and its p hold there. We have the closed form, in which the block of 256 bits fails
-/// with 0.38 at -5.51 dB, 0.011 outside the bound. So the power is raised by that step, and the
-/// bounds are the reference's.
+/// The distance gives the SINR, but ns-3 reads mutual information at the next point above of a
+/// table over the linear SINR: from 0.013 in steps of 0.004 for QPSK, from 0.063 in steps of 0.010
+/// for 16QAM. 0.2811 becomes 0.285, 2.7745 becomes 2.783, 6.998 becomes 7.003: 0.0595, 0.0133 and
+/// 0.003 dB more, and ns-3's p are those of these SINRs. This project has the closed form, in which
+/// the block of 256 bits fails with 0.38 at -5.51 dB, 0.011 outside the bound. So the power is
+/// raised by that step, and the bounds are the reference's.
 #[test]
 fn data_errors_meet_the_system_points() {
     for (n, d, sinr_db, step, mcs, bytes, p, bound) in [
@@ -76,8 +76,8 @@ fn data_errors_meet_the_system_points() {
 }
 
 /// ns-3 lte-phy-error-model, control: n cells of 43 dBm at one place, one of them serves the UE.
-/// Reference signals and control channels of the others are never silent: SINR = g / ((n - 1) g +
-/// N) = -2, -6, -7 dB for 2, 4, 5 cells at 1078, 1250, 1260 m, where one alone would have 2.328,
+/// Reference signals and control channels of the others are always sent: SINR = g / ((n - 1) g + N)
+/// = -2, -6, -7 dB for 2, 4, 5 cells at 1078, 1250, 1260 m, where a single cell would have 2.328,
 /// 0.065, -0.057 dB.
 #[test]
 fn control_errors_meet_the_system_points() {
@@ -102,7 +102,7 @@ fn control_errors_meet_the_system_points() {
     }
 }
 
-/// The SINR of the data of UE 0 [dB] while only its own cell sends some.
+/// The SINR of the data of UE 0 [dB] while only its own cell transmits data.
 fn sinr_db_alone(config: &NetworkConfig) -> f64 {
     let mut config = config.clone();
     config.cells.iter_mut().for_each(|c| c.downlink.control_errors = false);
@@ -135,15 +135,15 @@ fn harq_carries_what_the_reference_says() {
     };
     let redundancy = rate(Combining::IncrementalRedundancy);
     assert!(redundancy.iter().all(|r| (r / 31_822.0 - 1.0).abs() < 0.1), "{redundancy:?} byte/s");
-    // The reference has incremental redundancy only. Energy alone, without new parity bits, is
-    // worth less.
+    // The reference has incremental redundancy only. Energy alone, without new parity bits, carries
+    // less.
     let chase = rate(Combining::Chase);
     assert!(chase.iter().zip(redundancy).all(|(c, r)| *c < r && *c > 0.5 * r), "{chase:?} {redundancy:?}");
 }
 
 /// With one uniform draw for all transmissions of a block, the share of blocks that need another
-/// one is the error probability of what has been combined: about 0.383 of them fail at first (-5.51
-/// dB, 256 bit), and none of 20 000 fails with twice the energy.
+/// one is the error probability of the combined transmissions: about 0.383 of the blocks fail at
+/// first (-5.51 dB, 256 bit), and none of 20 000 fails with twice the energy.
 #[test]
 fn a_block_that_fails_is_sent_again_eight_ttis_later_and_combined() {
     let config = with_errors(buildings_cell(4, 1800.0, 43.0), 0.03, 4);
@@ -158,10 +158,10 @@ fn a_block_that_fails_is_sent_again_eight_ttis_later_and_combined() {
 
 /// ns-3's MIMO test: 1 UE 300 m from an eNB of 46 dBm, HARQ off, RR and PF, bytes in 100 TTIs: 119
 /// 100 with transmission mode 1 (MCS 20, 1191 bytes a TTI) and 183 600 with mode 2 (MCS 26, 1836
-/// bytes). The place gives 18.813 dB: in the ladder of Piro's model MCS 20 goes from 16.97 to 18.87
-/// dB. Mode 2 has 4.2 dB more, 23.0 dB: MCS 26 goes from 22.6 to 24.1 dB. Mode 3 sends two layers
-/// 2.8 dB lower: 16.0 dB is MCS 18, I_TBS 16 on 24 blocks, 7736 bits: 967 bytes each (our
-/// arithmetic, no reference row).
+/// bytes). At 300 m the SINR is 18.813 dB: by the steps of Piro's model MCS 20 is used from 16.97
+/// to 18.87 dB. Mode 2 has 4.2 dB more, 23.0 dB: MCS 26 is used from 22.6 to 24.1 dB. Mode 3 sends
+/// two layers with 2.8 dB less: 16.0 dB is MCS 18, I_TBS 16 on 24 blocks, 7736 bits: 967 bytes each
+/// (own arithmetic, no reference row).
 #[test]
 fn transmission_modes_carry_what_the_reference_says() {
     for scheduler in ["round-robin", "proportional-fair"] {
@@ -188,7 +188,7 @@ fn transmission_modes_carry_what_the_reference_says() {
     }
 }
 
-/// A pinned SINR is the same as the one of a place.
+/// A pinned SINR has the rate of the same SINR at a distance.
 #[test]
 fn a_pinned_link_carries_what_a_place_with_its_sinr_does() {
     let mut pinned = friis_cell(&[100.0]);

@@ -1,9 +1,9 @@
-//! Schedulers that know guaranteed rates, with packets on bearers: priority set and QoS-aware in
-//! the set-up of ns-3's lte-pss- and lte-cqa-ff-mac-scheduler tests.
+//! Schedulers with guaranteed rates, and packets on bearers: priority set and QoS-aware in the
+//! set-up of ns-3's lte-pss- and lte-cqa-ff-mac-scheduler tests.
 //!
 //! A datagram of 200 B a millisecond is 228 B of IP and, with 2 B each of PDCP and RLC, 232 000
-//! byte/s at RLC; that rate is guaranteed. What n UEs at one distance get follows from
-//! [`super::schedulers`]' ladder: min(232 000, R1 / n).
+//! byte/s at RLC; that rate is guaranteed. The rates of n UEs at one distance follow from R1 of
+//! [`super::schedulers`]: min(232 000, R1 / n).
 
 use lasthop_bearer::{Direction, End, Sdu};
 use lasthop_lte::mac::scheduler::qci::Qos;
@@ -15,10 +15,10 @@ use lasthop_units::{BearerId, Bitrate, Id, Instant, PacketId, UeId};
 use super::setup::friis_cell;
 
 const SCHEDULERS: [&str; 2] = ["priority-set", "qos-aware"];
-/// PDCP and RLC add so much to a datagram [B].
+/// Bytes that PDCP and RLC add to a datagram.
 const OVERHEAD: u64 = 4;
 
-/// A UE at `distance` m with a datagram of `size` B (IP) a millisecond and its rate guaranteed.
+/// A UE at `distance` m with a datagram of `size` B (IP) a millisecond, whose rate is guaranteed.
 #[derive(Clone, Copy)]
 struct User {
     distance: f64,
@@ -52,7 +52,7 @@ fn cell(scheduler: &str, users: &[User], greedy: &[f64]) -> NetworkConfig {
 }
 
 /// Bytes per second at RLC of each of `users` from 0.5 s to 1.5 s, and the longest delay in that
-/// time [ms]; then what the greedy UEs got.
+/// time [ms]; then the rates of the greedy UEs.
 fn run(config: &NetworkConfig, users: &[User]) -> (Vec<(f64, u64)>, Vec<f64>) {
     let mut network = RadioNetwork::new(config, 1);
     let mut out = NetworkOutput::default();
@@ -95,7 +95,7 @@ fn same(distance: f64, n: usize) -> Vec<User> {
     vec![User { distance, size: 228, qci: 1 }; n]
 }
 
-/// One distance: everybody has 232 000 byte/s while n of them fit into R1, and R1 / n beyond.
+/// One distance: every UE has 232 000 byte/s while n of them fit into R1, and R1 / n beyond.
 /// Tolerance 10 % as in the reference.
 #[test]
 fn guaranteed_rates_are_kept_while_they_fit_and_shared_beyond() {
@@ -126,8 +126,8 @@ fn out_of_range_a_guarantee_is_worth_nothing() {
 }
 
 /// Different distances, equal rates: 232 000 (1 / 2196 + 1 / 1383 + 1 / 1191 + 1 / 775) / 1000 =
-/// 0.768 of the cell, so everybody has his rate. Different rates: 132, 232 and 332 kbyte/s are
-/// 0.060 + 0.168 + 0.279 = 0.507 of it.
+/// 0.768 of the cell, so every UE has its rate. Different rates: 132, 232 and 332 kbyte/s are 0.060
+/// + 0.168 + 0.279 = 0.507 of it.
 #[test]
 fn guaranteed_rates_are_kept_whatever_the_channels() {
     let at = |distance, size| User { distance, size, qci: 1 };
@@ -145,11 +145,11 @@ fn guaranteed_rates_are_kept_whatever_the_channels() {
     }
 }
 
-/// Against six UEs with full buffers, all at 4800 m (R = 1383 kbyte/s). A seventh wants and is
-/// guaranteed G = 461, and is of an elastic class (9), so that only its guarantee speaks for it.
-/// The band goes to the largest weight, so in the long run weights are equal: proportional fair 1/x
-/// = 1/y, x = R/7 = 197.6. Both others raise the UE by what it lacks, G/x: G/x^2 = 1/y with
-/// y = (R - x)/6, so x^2 + 76.83 x - 76.83 R = 0 and x = 289.8.
+/// Against six UEs with full buffers, all at 4800 m (R = 1383 kbyte/s). A seventh sends and is
+/// guaranteed G = 461, and is of an elastic class (9), so that only its guarantee raises its
+/// weight. The band is given to the largest weight, so in the long run weights are equal:
+/// proportional fair 1/x = 1/y, x = R/7 = 197.6. Both others raise the UE's weight by its lack,
+/// G/x: G/x^2 = 1/y with y = (R - x)/6, so x^2 + 76.83 x - 76.83 R = 0 and x = 289.8.
 #[test]
 fn what_a_ue_lacks_raises_it_against_greedy_ones() {
     let user = [User { distance: 4800.0, size: 457, qci: 9 }];
@@ -167,8 +167,8 @@ fn what_a_ue_lacks_raises_it_against_greedy_ones() {
 }
 
 /// The same UE with a class that has a delay budget (1: 100 ms): under the QoS-aware scheduler its
-/// weight grows with the delay, so it gets all that it asks for and within the budget; the greedy
-/// ones share the rest.
+/// weight grows with the delay, so it gets its whole rate within the budget; the greedy UEs share
+/// the rest.
 #[test]
 fn a_delay_budget_is_kept_against_greedy_ues() {
     let user = [User { distance: 4800.0, size: 457, qci: 1 }];

@@ -1,6 +1,7 @@
-//! ns-3's tests of interference and of what a CQI contains.
+//! ns-3's tests of interference and of the interference in a CQI.
 //!
-//! Rows of SINR are tested beside the air itself (`phy/lte/air.rs`); here whole cells run.
+//! Rows of SINR are tested with the radio channel itself (`src/phy/air/tests.rs`); here whole cells
+//! run.
 
 use lasthop_engine::math::db;
 use lasthop_lte::mac::adaptation::CqiInterference;
@@ -27,7 +28,7 @@ fn two_cells(places: [(f64, f64); 4]) -> NetworkConfig {
     config
 }
 
-/// The one MCS that UE 0 is served with once reports of full load are in.
+/// The one MCS of UE 0 after reports of full load have been received.
 fn mcs(config: &NetworkConfig) -> u64 {
     let mut run = Run::new(config, 1);
     run.until(500);
@@ -51,8 +52,8 @@ fn two_cells_choose_the_mcs_of_the_reference() {
         (50.0, 1e4, 35_964.181_431, 28),
         (50.0, 1e6, 356_132.574_152, 28),
     ] {
-        // Cells d2 apart on the x axis, the UEs d1 aside: the other cell is at sqrt(d1^2 + d2'^2) =
-        // d2.
+        // Cells d2' apart on the x axis, each UE d1 beside its cell: the other cell is at sqrt(d1^2
+        // + d2'^2) = d2.
         let apart = f64::sqrt(d2 * d2 - d1 * d1);
         let mut config = two_cells([(0.0, 0.0), (apart, 0.0), (0.0, d1), (apart, d1)]);
         for interference in [CqiInterference::Reference, CqiInterference::Data] {
@@ -76,8 +77,8 @@ fn two_cells_choose_the_mcs_of_the_reference() {
 }
 
 /// ns-3 lte-cqi-generation: two cells 1000 m apart, both UEs in the middle, each cell on 12 blocks
-/// of its own. Control channels and reference signals meet the other cell's (0 dB): MCS 4. The data
-/// do not: MCS 28.
+/// of its own. Control channels and reference signals of the cells interfere (0 dB): MCS 4. The
+/// data do not: MCS 28.
 #[test]
 fn a_cqi_of_data_sees_frequency_reuse_and_one_of_reference_signals_does_not() {
     let mut config = two_cells([(0.0, 0.0), (1000.0, 0.0), (500.0, 0.0), (500.0, 0.0)]);
@@ -95,7 +96,7 @@ fn a_cqi_of_data_sees_frequency_reuse_and_one_of_reference_signals_does_not() {
 /// ns-3 lte-cqi-generation with downlink power control: both UEs in the middle, all blocks in use
 /// by both cells, P_A of the serving and of the other cell's UE [dB]. The SINR is their difference,
 /// less 0.001 dB of noise. The largest MCS on 2 blocks is 6 at 0 dB, 9 at 3, 12 at 6, 13 at 7, 15
-/// at 8, 16 at 9 dB, and ns-3's CQI lies strictly below.
+/// at 8, 16 at 9 dB, and ns-3's CQI is strictly below.
 #[test]
 fn p_a_raises_the_own_signal_and_lowers_the_neighbours() {
     for (own, other, expected) in [
@@ -111,8 +112,8 @@ fn p_a_raises_the_own_signal_and_lowers_the_neighbours() {
         for cell in config.cells.iter_mut() {
             cell.downlink.cqi.interference = CqiInterference::Data;
         }
-        // Another UE 50 m from the other cell: that cell sends even where its UE in the middle is
-        // out of range.
+        // Another UE 50 m from the other cell: that cell transmits even where its UE in the middle
+        // is out of range.
         let mut near = config.ues.iter().last().unwrap().clone();
         near.radio.position[0] = Metres(1050.0);
         config.ues.push(near);
@@ -160,8 +161,8 @@ fn sinr(sir: f64, d: f64) -> f64 {
     -db(1.0 / lasthop_radio::linear(Db(sir)) + 1.0 / lasthop_radio::linear(Db(snr)))
 }
 
-/// Strict reuse. The edge meets nobody; the centre meets the neighbour's centre: 20 log10(800 /
-/// 200) = 12.04 dB. Nobody leaves his blocks: 12 in the centre, 6 at the edge.
+/// Strict reuse. The edge has no interference; the centre has that of the neighbour's centre: 20
+/// log10(800 / 200) = 12.04 dB. The zones keep to their blocks: 12 in the centre, 6 at the edge.
 #[test]
 fn strict_reuse_keeps_the_edges_apart() {
     assert!((sinr(300.0, 500.0) - 15.52).abs() < 0.01);
@@ -181,10 +182,10 @@ fn strict_reuse_keeps_the_edges_apart() {
     }
 }
 
-/// Soft reuse, P_A -6 dB in the centre. Where the edge has its blocks, the neighbour serves its
-/// centre: 6 dB in the middle of the two (without reuse 0 dB). The centre has 16 blocks: on 8 of
-/// them it meets the neighbour's edge at full power, 12.04 - 6 dB, on 8 its centre, 12.04 dB; its
-/// own signal is 6 dB quieter.
+/// Soft reuse, P_A -6 dB in the centre. On the blocks of the edge the neighbour serves its centre:
+/// 6 dB in the middle of the two (without reuse 0 dB). The centre has 16 blocks: on 8 of them the
+/// neighbour's edge interferes at full power, 12.04 - 6 dB, on 8 its centre, 12.04 dB; the centre's
+/// own signal has 6 dB less power.
 #[test]
 fn soft_reuse_makes_the_neighbours_edge_quiet() {
     // The same by RSRQ: a geometry of 3 dB is 2 / (12 * 3) = -12.55 dB; the middle has 1/24 = -13.8
@@ -201,7 +202,7 @@ fn soft_reuse(threshold: Db, rsrq: Option<Db>) {
         ReuseConfig::Soft(SoftReuse { edge, centre_everywhere: false, threshold, rsrq, centre_p_a, edge_p_a })
     };
     let found = with_reuse([cell(0), cell(8)], "proportional-fair");
-    // 6 dB less signal before the same noise: as far as 400 m.
+    // 6 dB less signal with the same noise: as at a distance of 400 m.
     let centre = [sinr(6.04, 399.0), sinr(12.04, 399.0)];
     for (ue, (seen, blocks)) in found.into_iter().enumerate() {
         if ue < 2 {

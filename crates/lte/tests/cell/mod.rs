@@ -1,5 +1,5 @@
-//! A cell against published tables. Downlink: what each UE gets, which blocks fail, what HARQ and
-//! antennas give. Uplink: rates, power control, grants.
+//! A cell against published tables. Downlink: rates of UEs, error rates of blocks, gains of HARQ
+//! and antennas. Uplink: rates, power control, grants.
 
 pub mod setup;
 

@@ -1,4 +1,4 @@
-//! What the outer loop costs on channels that never change.
+//! Cost of the outer loop on channels that never change.
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_lte::mac::downlink::DownlinkConfig;
@@ -73,9 +73,8 @@ fn mean_of_the_mix(snr: f64, target: f64, reported: u8, delay: usize) -> f64 {
 /// falls by as many steps of 0.5 dB, and the mix has MCS below m. The recursion with that delay
 /// gives the R' of the cell within 1 %.
 ///
-/// The cost against the cell without the loop depends on where the report stands: at 4 and 14 dB
-/// the CQI selects MCS 10 and 20, although 11 and 21 hardly fail, and the loop recovers that
-/// difference.
+/// The cost against the cell without the loop depends on the reported level: at 4 and 14 dB the CQI
+/// selects MCS 10 and 20, although 11 and 21 hardly fail, and the loop recovers that difference.
 #[test]
 fn the_outer_loop_costs_a_static_channel_one_over_one_plus_p_and_its_delay() {
     for (snr, reported) in [(4.0, 10), (10.0, 16), (14.0, 20), (18.0, 26)] {

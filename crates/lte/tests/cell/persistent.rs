@@ -13,7 +13,7 @@ use super::setup::friis_cell;
 const PACKETS: usize = 400;
 
 /// 40 bytes every 20 ms at -5 dB, where 10.9 % of assignments are missed (TS 36.133's out of sync);
-/// no HARQ. What was counted, and the delays of those that arrived [ms].
+/// no HARQ. Returns the counters, and the delays of the packets that arrived [ms].
 fn voice(persistent: Option<PersistentConfig>) -> (LinkStats, Vec<u64>) {
     let mut config = friis_cell(&[100.0]);
     let cell = config.cells.iter_mut().next().unwrap();
@@ -54,17 +54,17 @@ fn voice(persistent: Option<PersistentConfig>) -> (LinkStats, Vec<u64>) {
     (*network.view().link_stats(UeId::from_index(0), Direction::Downlink), delays)
 }
 
-/// Dynamically, each packet goes at once, 4 to 5 ms, and 10.9 % of the assignments are missed (400
-/// of them: 43.6, standard deviation 6.2). Persistently nothing is missed but perhaps the
-/// activation, and a packet waits for its occasion: that of UE 0 is at 0 mod 20 ms, so one that
-/// comes at 5.5 ms is sent at 20 ms and decoded at 24 ms, 18.5 ms later.
+/// With dynamic scheduling each packet is sent at once, 4 to 5 ms, and 10.9 % of the assignments
+/// are missed (400 of them: 43.6, standard deviation 6.2). With persistent scheduling only the
+/// activation may be missed, and a packet waits for its occasion: that of UE 0 is at 0 mod 20 ms,
+/// so a packet at 5.5 ms is sent at 20 ms and decoded at 24 ms, 18.5 ms later.
 #[test]
 fn a_persistent_grant_needs_no_assignment_and_comes_at_its_occasion() {
     let (dynamic, delays) = voice(None);
     assert_eq!(dynamic.blocks, PACKETS as u64);
     assert!((dynamic.missed as f64 - 43.6).abs() < 4.0 * 6.2, "{dynamic:?}");
-    // Behind a lost block RLC waits for t-Reordering, 35 ms: a packet that came 20 ms later has
-    // waited 15 ms of it.
+    // After a lost block RLC waits for t-Reordering, 35 ms: a packet 20 ms later has waited 15 ms
+    // of it.
     assert!(delays.iter().all(|d| [4, 4 + 35, 4 + 15].contains(d)), "{delays:?}");
     let grant = PersistentConfig { interval: 20, bytes: 60, release_after: 2 };
     let (persistent, delays) = voice(Some(grant));

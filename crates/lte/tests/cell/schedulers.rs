@@ -1,10 +1,10 @@
 //! ns-3's reference throughputs of its schedulers (lte-*-ff-mac-scheduler tests), tolerance 10 %.
 //!
 //! All UEs at one distance have one SINR. By Friis at 2120 MHz, 30 dBm over 25 blocks, noise figure
-//! 9 dB, the SINR is 15.87, 13.93, 9.49 and 3.47 dB at 4800, 6000, 10 000 and 20 000 m, and at most
-//! clamped at 0 m. The largest MCS whose block on one group of 2 fails with at most 10 % is 23, 21,
-//! 16, 9; ns-3's CQI lies strictly below it, so the MCS is 22, 20, 14, 8 and 28 at 0 m. Over 24 of
-//! the 25 blocks (12 groups of 2) that is R1 = TBS / 8 a TTI: 2196, 1383, 1191, 775, 421 bytes.
+//! 9 dB, the SINR is 15.87, 13.93, 9.49 and 3.47 dB at 4800, 6000, 10 000 and 20 000 m, and the
+//! largest one at 0 m. The largest MCS whose block on one group of 2 fails with at most 10 % is 23,
+//! 21, 16, 9; ns-3's CQI is strictly below it, so the MCS is 22, 20, 14, 8 and 28 at 0 m. Over 24
+//! of the 25 blocks (12 groups of 2) that is R1 = TBS / 8 a TTI: 2196, 1383, 1191, 775, 421 bytes.
 
 use lasthop_lte::mac::scheduler::{NoParameters, SCHEDULERS, SchedulerConfig};
 use lasthop_lte::network::NetworkConfig;
@@ -71,7 +71,7 @@ fn round_robin_shares_groups() {
     }
 }
 
-/// Equal channels: who has the lowest average gets the whole band, so each gets R1 / n.
+/// Equal channels: the UE with the lowest average gets the whole band, so each gets R1 / n.
 #[test]
 fn proportional_fair_and_blind_equal_throughput_share_time() {
     for (d, _, r1) in LADDER {
@@ -83,8 +83,8 @@ fn proportional_fair_and_blind_equal_throughput_share_time() {
     }
 }
 
-/// Group by group to the lowest average: as many groups each as by turns, with the smaller blocks'
-/// lower efficiency.
+/// Group by group to the lowest average: as many groups each as with round robin, with the lower
+/// efficiency of smaller blocks.
 #[test]
 fn blind_equal_throughput_in_the_frequency_domain_shares_groups() {
     for (d, expected) in [
@@ -99,7 +99,8 @@ fn blind_equal_throughput_in_the_frequency_domain_shares_groups() {
     }
 }
 
-/// With equal channels the maximum is always the first UE's: it has R1, the others have nothing.
+/// With equal channels the maximum is always the first UE's: its rate is R1, those of the others
+/// are 0.
 #[test]
 fn maximum_rate_and_throughput_to_average_starve_all_but_the_first() {
     for (d, _, r1) in LADDER {
@@ -113,15 +114,15 @@ fn maximum_rate_and_throughput_to_average_starve_all_but_the_first() {
     }
 }
 
-/// Beyond 50 km the CQI is 0, and nothing is sent.
+/// Beyond 50 km the CQI is 0, and there is no transmission.
 #[test]
 fn out_of_range_means_nothing_at_all() {
     assert_eq!(rates(&cell("proportional-fair", 3, 100_000.0)), [0.0; 3]);
 }
 
-/// Ours differs on purpose: all 25 blocks are used, the textbook's MCS 16 at 10 km (9.49 dB, no
-/// strict <), and round robin hands out the rest of the division. 9 UEs share 13 groups, so each
-/// has 25/9 blocks on average, against 2.
+/// Lasthop's cell differs on purpose: all 25 blocks are used, MCS 16 at 10 km follows the textbook
+/// (9.49 dB, no strict <), and round robin allocates the rest of the division. 9 UEs share 13
+/// groups, so each has 25/9 blocks on average, against 2.
 #[test]
 fn our_own_cell_uses_the_last_block_and_the_rest_of_the_division() {
     let mut config = cell("round-robin", 9, 10_000.0);

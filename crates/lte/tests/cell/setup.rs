@@ -27,13 +27,14 @@ pub fn friis_cell(distances: &[f64]) -> NetworkConfig {
     config
 }
 
-/// The same where ns-3's system tests of errors, HARQ and antennas are: eNB 30 m high, `n` UEs 1 m
-/// high, all `d` m away, and what HybridBuildings takes for the loss outdoors at 2120 MHz.
+/// The cell of ns-3's system tests of errors, HARQ and antennas: eNB 30 m high, `n` UEs 1 m high,
+/// all `d` m away, and HybridBuildings' loss outdoors at 2120 MHz.
 ///
-/// From 200 m to 1 km that is Recommendation P.1411 over the roofs, as we have it. Beyond 1 km it
-/// is COST 231's formula for a large city with 3.2 log10(11.75)^2 for a(h_m), in which -4.97 is
-/// missing: 4.97 dB less than equation 4.4.3 has. We do not offer that formula, so its straight
-/// line stands here: 46.3 + 33.9 log10 f - 13.82 log10 30 - 3.66 + 3 dB at 1 km, 35.22 dB a decade.
+/// From 200 m to 1 km that is Recommendation P.1411 over the roofs, as in this project. Beyond 1 km
+/// it is COST 231's formula for a large city with 3.2 log10(11.75)^2 for a(h_m), in which -4.97 is
+/// missing: 4.97 dB less than equation 4.4.3 has. Lasthop does not offer that formula, so its
+/// straight line is used here: 46.3 + 33.9 log10 f - 13.82 log10 30 - 3.66 + 3 dB at 1 km, 35.22 dB
+/// a decade.
 pub fn buildings_cell(n: usize, d: f64, power: f64) -> NetworkConfig {
     let mut config = friis_cell(&vec![d; n]);
     config.radio.path_loss = if d > 1000.0 {
@@ -56,12 +57,12 @@ pub fn buildings_cell(n: usize, d: f64, power: f64) -> NetworkConfig {
     config
 }
 
-/// ns-3's cell, errors switched off as its tests of schedulers do.
+/// ns-3's cell, with errors switched off as in its tests of schedulers.
 pub fn ns3() -> DownlinkConfig {
     DownlinkConfig { data_errors: false, control_errors: false, ..CellProfile::Ns3Release44.downlink() }
 }
 
-/// A network that runs.
+/// A network under simulation.
 pub struct Run {
     pub network: RadioNetwork,
     out: NetworkOutput,
@@ -75,7 +76,7 @@ impl Run {
         Run { network: RadioNetwork::new(config, seed), out: NetworkOutput::default() }
     }
 
-    /// All TTIs that start before `ms`.
+    /// Runs all TTIs that start before `ms`.
     pub fn until(&mut self, ms: u64) {
         while let Some(now) = self.network.next_tti().filter(|t| *t < Instant::from_millis(ms)) {
             self.network.on_tti(now, &mut self.out);

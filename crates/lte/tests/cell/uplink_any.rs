@@ -1,6 +1,6 @@
 //! Any uplink: requests of every kind, shares, timers, errors, two cells and both directions at
-//! once. Debug builds check the rules of the uplink in every TTI; here every packet comes out
-//! exactly once, in order, or is inside, and a network that has nothing to do sleeps.
+//! once. Debug builds check the invariants of the uplink in every TTI; here every packet is
+//! delivered or dropped exactly once, in order, or is inside, and an idle network has no event.
 
 use lasthop_bearer::OrInfinity;
 use lasthop_bearer::{End, Sdu};
@@ -142,7 +142,7 @@ impl Plan {
     }
 }
 
-/// What became of each packet that an end of a bearer has pushed, in the order of pushing.
+/// The outcome of each packet that an end of a bearer has pushed, in the order of pushing.
 #[derive(Default)]
 struct Outcomes(Vec<Option<bool>>);
 
@@ -213,7 +213,8 @@ proptest! {
             for end in [End::Network, End::Ue] {
                 let open = outcomes[end.index()].0.iter().filter(|f| f.is_none()).count();
                 prop_assert_eq!(world.network.view().inside(BearerId::from_index(bearer), end), open);
-                // AM keeps at it: in 30 s everything is through where the radio is good enough.
+                // AM retransmits: in 30 s every packet has arrived where the channel is good
+                // enough.
                 if plan.reach < 500.0 && plan.cells == 1 && plan.transmissions > 2 && bearer % 2 == 0 {
                     prop_assert_eq!(open, 0, "bearer {}, {:?}", bearer, end);
                 }

@@ -9,13 +9,13 @@ use lasthop_lte_l2::rlc::Mode;
 use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, tbs_bits};
 use lasthop_units::{BearerId, Db, Dbm, Id, Instant, Metres, PacketId};
 
-/// Less the noise on one resource block with a noise figure of 5 dB [dBm]: 174 - 10 log10(180
-/// 000) - 5.
+/// Noise on one resource block with a noise figure of 5 dB, negated [dBm]: 174 - 10 log10(180 000)
+/// - 5.
 const NOISE: f64 = 116.447;
 
-/// kbit/s that a UE with a backlog of packets of 100 B gets through RLC AM in 20 s, on a static
+/// Goodput [kbit/s] over 20 s of a UE with a backlog of packets of 100 B over RLC AM, on a static
 /// channel of `loss` dB between the antennas' connectors (free space at 1930 MHz, isotropic
-/// antennas) with 23 dBm. The downlink is loud, so that the uplink alone sets the limit.
+/// antennas) with 23 dBm. The downlink has so much power that the uplink alone sets the limit.
 fn goodput(loss: f64, transmissions: u8) -> f64 {
     let mut config = NetworkConfig::default();
     let mut cell = CellConfig { resource_blocks: 50, ..CellConfig::default() };
@@ -60,17 +60,17 @@ fn goodput(loss: f64, transmissions: u8) -> f64 {
 }
 
 /// TS 36.213 table 7.1.7.2.1-1 has 16 bits for MCS 0 on one block, less than the headers of one
-/// octet. At -6 dB on one block at full power a grant of four blocks (88 bits, at -12 dB each) that
-/// HARQ completes carries 11 B less 8 of headers in at most 4 ms: at least 6 kbit/s, where a grant
-/// of one block gave none.
+/// octet. At -6 dB on one block at full power a grant of four blocks (88 bits, at -12 dB each) with
+/// HARQ retransmissions carries 11 B less 8 of headers in at most 4 ms: at least 6 kbit/s, where a
+/// grant of one block gave none.
 #[test]
 fn a_ue_at_minus_six_decibels_has_a_rate() {
     let rate = goodput(23.0 + NOISE + 6.0, 4);
     assert!((6.0..40.0).contains(&rate), "{rate} kbit/s");
 }
 
-/// Headers of a block that has data and no more: 1 B of MAC, 2 B of an AMD PDU (TS 36.321 clause
-/// 6.1.2, TS 36.322 clause 6.2.1.4). A packet of 100 B has 2 B of PDCP.
+/// Least headers of a block with data: 1 B of MAC, 2 B of an AMD PDU (TS 36.321 clause 6.1.2, TS
+/// 36.322 clause 6.2.1.4). A packet of 100 B has 2 B of PDCP.
 const HEADERS: f64 = 3.0;
 
 /// The most that any choice of blocks and MCS up to `highest` carries at `loss` dB in a process
@@ -88,7 +88,7 @@ fn budget(loss: f64, highest: u8) -> f64 {
             let once = 23.0 + NOISE - loss - 10.0 * log10(f64::from(blocks));
             let p = [1.0, 2.0, 3.0, 4.0].map(|k| model.error_at(once + 10.0 * log10(k)));
             if p[3] > 0.1 {
-                // The curves are inaccurate at SINRs where nearly nothing is decoded.
+                // The curves are inaccurate at SINRs where nearly no block is decoded.
                 continue;
             }
             best = best.max(bytes * 8.0 * (1.0 - p[3]) / (1.0 + p[0] + p[1] + p[2]));
@@ -105,11 +105,11 @@ fn without(mut n: u32, prime: u32) -> u32 {
     n
 }
 
-/// Less loss, more rate, and never more than the link budget. Half of it at whole decibels is an
-/// observation that may not become worse, no bound: from 143 dB on most of the difference is the
-/// lowest MCS (`at_the_edge_the_rate_is_that_of_the_lowest_mcs`). The choice of the fewest blocks
-/// that reach four fifths of the best, buffer status reports and polls (2 B and more per block),
-/// and an error target of 10 % take the rest.
+/// The rate falls with the loss, and is never above the link budget. Half of it at whole decibels
+/// is an observation that may not become worse, no bound: from 143 dB on most of the difference is
+/// the lowest MCS (`at_the_edge_the_rate_is_that_of_the_lowest_mcs`). The choice of the fewest
+/// blocks that reach four fifths of the best, buffer status reports and polls (2 B and more per
+/// block), and an error target of 10 % are the rest.
 #[test]
 fn the_rate_follows_the_link_budget() {
     let rates: Vec<(f64, f64)> =
@@ -121,7 +121,7 @@ fn the_rate_follows_the_link_budget() {
     }
 }
 
-/// The limit of 20 kbit/s that the page of the uplink names, and the rate near the end.
+/// The limit of 20 kbit/s on the documentation's page of the uplink, and the rate near the end.
 #[test]
 fn twenty_kilobits_end_between_144_6_and_144_7_decibels() {
     let [a, b, c, d, e] = [144.0, 144.6, 144.7, 145.0, 146.0].map(|loss| goodput(loss, 4));
@@ -130,10 +130,10 @@ fn twenty_kilobits_end_between_144_6_and_144_7_decibels() {
     assert!(e > 1.0, "146 dB {e} kbit/s");
 }
 
-/// For blocks below 32 B the eNB counts HARQ for the lowest MCS only. At 145 dB the best of MCS 0
-/// is 18 kbit/s (88 bits on four blocks), and MCS 2 would carry 34 (144 bits on three blocks). The
-/// choice of blocks promises four fifths of the best of MCS 0. There is no upper bar: blocks fail
-/// independently after each transmission, so that fewer are sent than `budget` counts.
+/// For blocks below 32 B the eNB counts on HARQ for the lowest MCS only. At 145 dB the best of MCS
+/// 0 is 18 kbit/s (88 bits on four blocks), and MCS 2 would carry 34 (144 bits on three blocks).
+/// The choice of blocks reaches four fifths of the best of MCS 0. There is no upper bound: blocks
+/// fail independently after each transmission, so that fewer are sent than `budget` counts.
 #[test]
 fn at_the_edge_the_rate_is_that_of_the_lowest_mcs() {
     for loss in [142.0, 143.0, 144.0, 144.6, 144.7, 145.0, 145.4, 145.8, 146.0] {
@@ -146,8 +146,8 @@ fn at_the_edge_the_rate_is_that_of_the_lowest_mcs() {
 
 /// The limit: the smallest block with headers and an octet has three resource blocks (56 bits; two
 /// have 32). At full power it is decoded after n transmissions down to a SINR on one block of S +
-/// 10 log10(3) - 10 log10(n), where S is what it needs on each at once. Twice the transmissions are
-/// 3 dB of loss.
+/// 10 log10(3) - 10 log10(n), where S is the SINR that it needs in a single transmission. Twice the
+/// transmissions are 3 dB of loss.
 #[test]
 fn the_limit_is_the_energy_of_the_smallest_block() {
     let block = ErrorModel::of_grant(Mcs::new(0), McsTable::Uplink, 3).unwrap();

@@ -14,14 +14,14 @@ const PACKETS: usize = 200;
 
 struct Voice {
     stats: Vec<LinkStats>,
-    /// Of UE 0 [ms].
+    /// Delays of the packets of UE 0 [ms].
     delays: Vec<u64>,
     trace: Vec<TraceRecord>,
     sleeps: bool,
 }
 
 /// 40 bytes every 20 ms from each of `ues` UEs, 3.7 ms apart, and 400 ms of silence after every
-/// `talk` of them.
+/// `talk` packets.
 fn voice(
     blocks: u32,
     ues: usize,
@@ -86,9 +86,10 @@ fn voice(
 const GRANT: UplinkPersistentConfig =
     UplinkPersistentConfig { interval: 20, bytes: 60, release_after: 4, sr_mask: true };
 
-/// Each packet alone asks for its grant. Persistently the first one does; every later one has the
-/// next occasion, always the same time after it comes, and is decoded 4 TTIs later. After the last
-/// packet four blocks of padding end the grant (implicitReleaseAfter), and the cell sleeps.
+/// With dynamic scheduling each packet is requested. With persistent scheduling the first one is;
+/// every later one has the next occasion, always the same time after its arrival, and is decoded 4
+/// TTIs later. After the last packet four blocks of padding end the grant (implicitReleaseAfter),
+/// and the cell is idle.
 #[test]
 fn one_request_and_one_grant_serve_a_talk_spurt() {
     let dynamic = voice(6, 1, 30.0, PACKETS, None);
@@ -109,14 +110,14 @@ fn one_request_and_one_grant_serve_a_talk_spurt() {
 }
 
 /// 400 ms of silence after 10 packets of each talk spurt: the grant ends after 4 occasions and the
-/// next spurt asks anew. 20 spurts: 20 requests, 20 activations, 20 x (10 + 4) blocks.
+/// next spurt is requested again. 20 spurts: 20 requests, 20 activations, 20 x (10 + 4) blocks.
 #[test]
 fn silence_releases_the_grant_and_the_next_words_ask_again() {
     let held = voice(6, 1, 30.0, 10, Some(GRANT));
     assert_eq!(held.stats[0].requests, 20);
     assert_eq!(held.trace.iter().filter(|r| r.step == Step::Grant).count(), 20);
     assert_eq!(held.stats[0].blocks, 20 * (10 + 4));
-    // Without the mask data that come beside an occasion ask for a grant, configured or not.
+    // Without the mask data beside an occasion triggers a request, configured grant or not.
     let asking = voice(6, 1, 30.0, 10, Some(UplinkPersistentConfig { sr_mask: false, ..GRANT }));
     assert!(asking.stats[0].requests > 100, "{}", asking.stats[0].requests);
 }
@@ -135,8 +136,8 @@ fn occasions_are_not_missed() {
     assert!(held.stats[0].missed <= 2, "{:?}", held.stats[0]);
 }
 
-/// Four blocks for data and six UEs: grants that meet never share a block (debug builds look at
-/// every TTI), and where there is no room for another one a UE is served by grants of its own.
+/// Four blocks for data and six UEs: grants that coincide never share a block (debug builds check
+/// every TTI), and a UE for whose grant there is no room is served by dynamic grants.
 #[test]
 fn more_ues_than_room_are_all_served() {
     let held = voice(6, 6, 5.0, 25, Some(GRANT));

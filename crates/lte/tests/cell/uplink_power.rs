@@ -1,4 +1,4 @@
-//! Uplink power control and interference as ns-3's tests have them, by the network and its air.
+//! Uplink power control and interference as in ns-3's tests, by the network and its radio channel.
 
 use lasthop_bearer::Direction;
 use lasthop_lte::network::NetworkConfig;
@@ -59,8 +59,8 @@ fn absolute_commands_count_from_the_open_loop() {
     }
 }
 
-/// From -17.0461 dBm at 10 m: commands 0 to 3 are -1, 0, 1 and 3 dB and add up; below the floor
-/// nothing does.
+/// From -17.0461 dBm at 10 m: commands 0 to 3 are -1, 0, 1 and 3 dB and accumulate; below the floor
+/// none does.
 #[test]
 fn accumulated_commands_add_up() {
     let mut run = Run::new(&cell(10.0, ClosedLoop::Accumulated), 1);
@@ -95,7 +95,7 @@ fn two_cells_meet_in_the_uplink_as_in_the_reference() {
         (50.0, 1e6, 10_802.988_445, 28),
     ] {
         let found = received_sinr(d1, d2);
-        // ns-3 takes c = 3e8 and a noise density of its own: 1.5e-3.
+        // ns-3 uses c = 3e8 and a noise density of its own: 1.5e-3.
         assert!((found / sinr - 1.0).abs() < 2e-3, "{d1} {d2}: {found}, expected {sinr}");
         let config = two_cells(d1, d2);
         let adaptation = lasthop_lte::mac::uplink::UplinkAdaptation::new(
@@ -106,8 +106,7 @@ fn two_cells_meet_in_the_uplink_as_in_the_reference() {
     }
 }
 
-/// The layout of ns-3's test: eNBs and UEs at the corners of a rectangle, each UE d1 beside its
-/// eNB, d2 from the other.
+/// The layout of ns-3's test: eNBs and UEs such that each UE is d1 from its eNB, d2 from the other.
 fn two_cells(d1: f64, d2: f64) -> NetworkConfig {
     let mut config = friis_cell(&[0.0]);
     let mut second = config.cells.iter().next().unwrap().clone();
@@ -125,7 +124,7 @@ fn two_cells(d1: f64, d2: f64) -> NetworkConfig {
     // UE2 is d1 from its eNB (at d2) and d2 from the first one (at -d1).
     for cell in config.cells.iter_mut() {
         cell.uplink.power_control.enabled = false;
-        // As in the reference: the whole band, whatever a UE's power.
+        // As in the reference: the whole band for any power of the UE.
         cell.uplink.power_aware = false;
         cell.uplink.pucch_blocks = 0;
         cell.uplink.amc = lasthop_lte::mac::downlink::AmcConfig::Piro(Default::default());
@@ -137,7 +136,7 @@ fn two_cells(d1: f64, d2: f64) -> NetworkConfig {
     config
 }
 
-/// What the first eNB receives of its UE while both send on the whole band, by the network's
+/// SINR at the first eNB of its UE while both UEs transmit on the whole band, by the network's
 /// statistics.
 fn received_sinr(d1: f64, d2: f64) -> f64 {
     let config = two_cells(d1, d2);
@@ -146,8 +145,8 @@ fn received_sinr(d1: f64, d2: f64) -> f64 {
     f64::from(run.network.reading(Instant::from_millis(49), UeId::from_index(0)).uplink_sinr()[0])
 }
 
-/// One UE with 23 dBm and much to send, 25 blocks for it, free space: its power is what limits it,
-/// not the band. With all of its power on one block it has the SINR S; on n blocks 10 log10 n less.
+/// One UE with 23 dBm and a full buffer, 25 blocks for it, free space: its power is the limit, not
+/// the band. With all of its power on one block it has the SINR S; on n blocks 10 log10 n less.
 /// SINRs for 10 % errors of a block of 256 bits: MCS 0 -6.48, 1 -5.53, 2 -5.08, 3 -3.72, 4 -2.65, 5
 /// -1.63, 6 -0.75, 7 0.48 dB. Bits by TS 36.213 table 7.1.7.2.1-1:
 ///
@@ -159,10 +158,10 @@ fn received_sinr(d1: f64, d2: f64) -> f64 {
 ///   5, 72
 /// * S = -5 dB: **1 block, MCS 2, 32**
 ///
-/// Headroom is reported in whole decibels downwards, and shorter blocks need half a decibel more,
-/// those of some tens of bits one: the next size down is right too. One block in ten is sent twice.
-/// 25 blocks are below the lowest MCS at 6 dB and less: an eNB that does not count its UEs' power
-/// serves nobody there.
+/// Headroom is reported in whole decibels downwards, and smaller blocks need half a decibel more,
+/// those of some tens of bits one: the next smaller number of blocks is right too. One block in ten
+/// is sent twice. 25 blocks are below the lowest MCS at 6 dB and less: an eNB that does not take
+/// the UEs' power into account grants nothing there.
 #[test]
 fn a_ue_at_its_largest_power_gets_the_blocks_on_which_it_carries_most() {
     for (snr, least, most) in
@@ -193,10 +192,10 @@ fn a_ue_at_its_largest_power_gets_the_blocks_on_which_it_carries_most() {
     }
 }
 
-/// Each of two cells receives its UE at 16 times the strength of the other cell's (12 dB), far
-/// above the noise (40 dB): sounding signals alone would allow the largest MCS. What the cell
-/// measures of the interference allows MCS 17 or 18 (10.1 to 10.7 dB for 10 % errors at 12.04 dB)
-/// up to 19 (11.2 to 11.5), and not 20 (12.1 to 12.5), without any outer loop.
+/// Each of two cells receives its UE at 16 times the power of the other cell's (12 dB), far above
+/// the noise (40 dB): sounding signals alone would allow the largest MCS. The interference that the
+/// cell measures allows MCS 17 or 18 (10.1 to 10.7 dB for 10 % errors at 12.04 dB) up to 19 (11.2
+/// to 11.5), and not 20 (12.1 to 12.5), without any outer loop.
 #[test]
 fn link_adaptation_counts_the_interference_that_the_cell_measures() {
     let mut config = two_cells(50.0, 200.0);

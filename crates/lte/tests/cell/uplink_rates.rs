@@ -4,7 +4,7 @@
 //! 7.309 and 1.288 dB at 4800, 6000, 10 000 and 20 000 m. Piro's formula gives 2.385, 1.889, 0.981
 //! and 0.314 bit per symbol, so CQI 8, 7, 5, 2 and MCS 14, 12, 8, 2 (I_TBS 13, 11, 8, 2); at 0 m 28
 //! (26). Over 25 blocks that is TBS / 8 a TTI: 807, 621, 437, 137 and 2292 bytes. n UEs get
-//! floor(25 / n) blocks each, at least 3, so that at most 8 are served in a TTI, by turns.
+//! floor(25 / n) blocks each, at least 3, so that at most 8 are served in a TTI, in turn.
 
 use lasthop_bearer::Direction;
 use lasthop_lte::network::NetworkConfig;
@@ -60,7 +60,8 @@ fn shares_of_the_uplink_are_those_of_the_reference() {
     }
 }
 
-/// Every new block has exactly the MCS of the derivation, and one UE alone exactly the block of 25.
+/// Every new block has exactly the MCS of the derivation, and the blocks of a single UE exactly 25
+/// resource blocks.
 #[test]
 fn the_mcs_of_the_uplink_is_that_of_the_derivation() {
     for (d, mcs, bytes) in
@@ -76,15 +77,15 @@ fn the_mcs_of_the_uplink_is_that_of_the_derivation() {
     }
 }
 
-/// At 100 km Piro's CQI is 0: nothing is sent.
+/// At 100 km Piro's CQI is 0: there is no transmission.
 #[test]
 fn out_of_range_nothing_is_sent() {
     assert_eq!(rates(&cell(100_000.0, 3)), [0.0; 3]);
 }
 
-/// Ours differs on purpose: what the division leaves goes to somebody, and PUCCH takes two blocks.
-/// Three UEs share 23 blocks as 6, 8, 9 by turns (7 is no size of SC-FDMA), where ns-3 gives each 8
-/// of 25.
+/// Lasthop's cell differs on purpose: the remainder of the division is allocated, and PUCCH takes
+/// two blocks. Three UEs share 23 blocks as 6, 8, 9 in turn (7 is no size of SC-FDMA), where ns-3
+/// gives each 8 of 25.
 #[test]
 fn our_own_cell_hands_out_what_the_division_leaves() {
     let mut config = cell(6000.0, 3);
