@@ -482,7 +482,7 @@ fn a_reestablishment_waits_for_its_answer_no_longer_than_t301() {
 /// A cell that fails loses the contexts of its UEs: they connect again in the other cell, and the
 /// packets in the failed eNB are reported lost.
 #[test]
-fn users_of_a_dead_cell_connect_where_they_can() {
+fn ues_of_a_failed_cell_connect_in_another_one() {
     let mut config = cells(&[[0.0, 0.0], [300.0, 0.0]]);
     config.cells.iter_mut().for_each(|c| c.rrc.retry = Duration::from_secs(1));
     for i in 0..8 {
@@ -709,7 +709,7 @@ proptest! {
     /// the lost packets are exactly those that a handover, a re-establishment or the end of a
     /// connection discarded.
     #[test]
-    fn other_bearers_say_what_they_lose(seed: u64, none: bool, um: bool, ideal: bool) {
+    fn other_bearers_report_what_they_lose(seed: u64, none: bool, um: bool, ideal: bool) {
         let kind = if none { HandoverKind::None } else { HandoverKind::Seamless };
         let mode = if um { Mode::Um } else { Mode::Am };
         let w = any_drive(seed, &[bearer(kind, mode)], ideal);

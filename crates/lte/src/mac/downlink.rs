@@ -256,7 +256,7 @@ pub struct MimoConfig {
     /// With `model = "gains"`: gain of each of two layers on the single antenna's SINR, open loop,
     /// -50 dB to 60 dB.
     pub open_loop_gain: Db,
-    /// The same, closed loop: the precoder follows the channel. -50 dB to 60 dB.
+    /// As `open_loop_gain`, closed loop: the precoder follows the channel. -50 dB to 60 dB.
     pub closed_loop_gain: Db,
     /// Modes 3 and 4 send at least two layers, even where one layer would carry more (ns-3).
     pub always_two_layers: bool,

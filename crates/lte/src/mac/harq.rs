@@ -139,7 +139,7 @@ impl Processes {
     pub const fn get_mut(&mut self, i: usize) -> &mut Process {
         &mut self.0[i]
     }
-    /// All of them.
+    /// The processes, in order.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Process> {
         self.0.iter_mut()
     }

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn averages_forget_by_their_time_constant() {
+    fn averages_decay_by_their_time_constant() {
         let mut s = Average::default();
         let (ms, constant) = (Duration::from_millis, Duration::from_millis(50));
         assert_eq!(s.add(10.0, ms(10), constant), 10.0);

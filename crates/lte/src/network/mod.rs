@@ -12,7 +12,7 @@
 //! 1. **Receive**: the events that are due in this TTI. Transport blocks whose decoding is complete
 //!    are passed to RLC and PDCP and delivered; HARQ feedback, scheduling requests, preambles,
 //!    grants and RRC messages reach their receivers.
-//! 2. **Answer**: each eNB, with the results of its blocks, prepares the semi-persistent grants that
+//! 2. **Answer**: each eNB, with the results of its blocks, prepares semi-persistent grants that
 //!    are due, repeats grants for retransmissions, and schedules random access responses.
 //! 3. **Schedule**: each active cell assigns the downlink of this TTI, pulling from RLC, and grants
 //!    the uplink and the sidelinks of 4 TTIs later. A measurement is a function of the TTI of the

@@ -35,7 +35,7 @@ fn run(network: &mut RadioNetwork, out: &mut NetworkOutput) -> Vec<(u64, Instant
 /// The packet is sent in the TTI after the one in which it was pushed, and is decoded 4 TTIs after
 /// its last block was sent.
 #[test]
-fn a_packet_reaches_the_ue_when_its_last_block_is_decoded_and_the_network_sleeps_again() {
+fn a_packet_reaches_the_ue_when_its_last_block_is_decoded_and_the_network_is_idle_again() {
     let mut network = RadioNetwork::new(&one_ue(Mode::Um), 1);
     let mut out = NetworkOutput::default();
     assert_eq!(network.next_tti(), None);

@@ -607,8 +607,8 @@ mod tests {
         assert_eq!(until, None);
     }
 
-    /// ns-3's points of urban areas at 2 km, 30 m and 1 m, behind a wall of concrete with windows
-    /// (7 dB): Okumura-Hata at 869 MHz 137.93 + 7 dB; COST 231 for a large city at 2114 MHz 153.64
+    /// ns-3's points of urban areas at 2 km, 30 m and 1 m, behind a wall of concrete with windows,
+    /// 7 dB: Okumura-Hata at 869 MHz 137.93 + 7 dB; COST 231 for a large city at 2114 MHz is 153.64
     /// + 7 = 160.64 dB, where ns-3 has 155.55 because it leaves 5.09 dB out of the formula (-4.97
     /// of a(h_m), and 0.12 between the two readings of it).
     #[test]
@@ -638,7 +638,7 @@ mod tests {
     /// 10 m/s away from 100 m: at 5 s the UE is 150 m away, with 3.52 dB less than at the start in
     /// free space on the ground.
     #[test]
-    fn a_moving_ue_is_looked_at_again() {
+    fn gains_of_a_moving_ue_are_computed_again() {
         let ground = [Metres(0.0); 3];
         let cell = CellRadioConfig { position: ground, ..CellRadioConfig::default() };
         let ue = UeRadioConfig {

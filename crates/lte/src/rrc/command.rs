@@ -16,7 +16,7 @@ pub enum Command {
     SampleAt(Tti),
     /// A row of the events table.
     Event {
-        /// What has happened.
+        /// The event.
         event: MobilityEvent,
         /// The cell that is concerned.
         cell: CellId,

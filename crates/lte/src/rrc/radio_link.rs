@@ -172,9 +172,9 @@ mod tests {
         );
     }
 
-    /// The link recovers from frame 60 on: the mean of ten frames of which one has 0 dB is 0.1 * 1
-    /// + 0.9 * 0.1 = 0.19 (-7.2 dB), two 0.28, three 0.37, four 0.46 (-3.4 dB) is above Qin -3.9
-    /// dB: frames 63 and 64 are N311 = 2.
+    /// The link recovers from frame 60 on: the mean of ten frames, one of them with 0 dB, is 0.1 *
+    /// 1 + 0.9 * 0.1 = 0.19 (-7.2 dB), of two 0.28, three 0.37; four have 0.46 (-3.4 dB), which is
+    /// above Qin -3.9 dB: frames 63 and 64 are N311 = 2.
     #[test]
     fn a_link_that_comes_back_in_time_recovers() {
         let events = run(|i| if i < 60 { -10.0 } else { 0.0 }, 300);

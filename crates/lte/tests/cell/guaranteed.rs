@@ -118,7 +118,7 @@ fn guaranteed_rates_are_kept_while_they_fit_and_shared_beyond() {
 }
 
 #[test]
-fn out_of_range_a_guarantee_is_worth_nothing() {
+fn out_of_range_a_guarantee_has_no_effect() {
     for scheduler in SCHEDULERS {
         let users = same(100_000.0, 1);
         assert_eq!(run(&cell(scheduler, &users, &[]), &users).0[0].0, 0.0, "{scheduler}");
@@ -126,8 +126,8 @@ fn out_of_range_a_guarantee_is_worth_nothing() {
 }
 
 /// Different distances, equal rates: 232 000 (1 / 2196 + 1 / 1383 + 1 / 1191 + 1 / 775) / 1000 =
-/// 0.768 of the cell, so every UE has its rate. Different rates: 132, 232 and 332 kbyte/s are 0.060
-/// + 0.168 + 0.279 = 0.507 of it.
+/// 0.768 of the cell, so every UE has its rate. Different rates: 132, 232 and 332 kbyte/s are
+/// together 0.060 + 0.168 + 0.279 = 0.507 of it.
 #[test]
 fn guaranteed_rates_are_kept_whatever_the_channels() {
     let at = |distance, size| User { distance, size, qci: 1 };

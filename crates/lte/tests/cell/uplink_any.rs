@@ -192,7 +192,7 @@ impl World {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
     #[test]
-    fn every_packet_comes_out_once_whatever_the_uplink(plan in plans()) {
+    fn every_packet_comes_out_once_for_any_uplink(plan in plans()) {
         let config = plan.network();
         let bearers = config.bearers.len();
         let mut world = World {

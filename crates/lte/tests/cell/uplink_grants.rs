@@ -112,7 +112,7 @@ fn one_request_and_one_grant_serve_a_talk_spurt() {
 /// 400 ms of silence after 10 packets of each talk spurt: the grant ends after 4 occasions and the
 /// next spurt is requested again. 20 spurts: 20 requests, 20 activations, 20 x (10 + 4) blocks.
 #[test]
-fn silence_releases_the_grant_and_the_next_words_ask_again() {
+fn silence_releases_the_grant_and_the_next_spurt_is_requested_again() {
     let held = voice(6, 1, 30.0, 10, Some(GRANT));
     assert_eq!(held.stats[0].requests, 20);
     assert_eq!(held.trace.iter().filter(|r| r.step == Step::Grant).count(), 20);

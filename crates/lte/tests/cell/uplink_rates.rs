@@ -87,7 +87,7 @@ fn out_of_range_nothing_is_sent() {
 /// two blocks. Three UEs share 23 blocks as 6, 8, 9 in turn (7 is no size of SC-FDMA), where ns-3
 /// gives each 8 of 25.
 #[test]
-fn our_own_cell_hands_out_what_the_division_leaves() {
+fn the_default_cell_allocates_what_the_division_leaves() {
     let mut config = cell(6000.0, 3);
     for cell in config.cells.iter_mut() {
         cell.uplink = CellProfile::Lasthop.uplink();

@@ -27,7 +27,7 @@ pub struct BsrConfig {
     pub any_value: bool,
 }
 
-/// Which blocks after which data remains carry a report of it.
+/// Which blocks carry a report of the data that remains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trailing {
@@ -93,14 +93,14 @@ pub enum Report {
     Short {
         /// The group.
         group: u8,
-        /// Its level.
+        /// The level of the group.
         level: u8,
     },
     /// One group; others have data too, for whose levels there was no room.
     Truncated {
         /// The group of the most urgent channel with data.
         group: u8,
-        /// Its level.
+        /// The level of that group.
         level: u8,
     },
     /// All groups.

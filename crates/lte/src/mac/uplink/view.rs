@@ -121,7 +121,7 @@ mod tests {
     /// 5000 B are level 42, at most 5476 B. The report is composed in TTI 10 and received in 14;
     /// 1000 B were granted for each of 9 to 13: those of 11, 12 and 13 are subtracted.
     #[test]
-    fn grants_that_the_report_could_not_know_come_off() {
+    fn grants_since_the_report_was_composed_are_subtracted() {
         let mut view = BufferView::default();
         for tti in 9..=13 {
             view.on_grant(Tti(tti), 1000);

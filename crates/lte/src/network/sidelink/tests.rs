@@ -206,7 +206,7 @@ fn over_the_enb_the_leg_is_longer_by_the_downlink() {
 
 /// Rule 4: stealing shortens the path to the eNB (9 + 5) and is impossible in direct mode.
 #[test]
-fn data_ride_with_the_report_only_towards_the_enb() {
+fn data_is_sent_with_the_report_only_towards_the_enb() {
     for (mode, expected) in [(Direct, 15), (Infrastructure, 14)] {
         let mut cell = simulte();
         cell.uplink.stealing = true;
@@ -219,10 +219,9 @@ fn data_ride_with_the_report_only_towards_the_enb() {
 }
 
 /// Rule 5: a packet 6 TTIs after a RAC is not in its report. Its own RAC is sent at 10 (wall), and
-/// the packet arrives 15 later. The timer that is paused by grants (those of 5 and 11) runs until
-/// 13.
+/// the packet arrives 15 later. The timer that is paused by grants (those of 5 and 11) ends at 13.
 #[test]
-fn what_comes_after_the_report_waits_for_the_timer() {
+fn data_after_the_report_waits_for_the_timer() {
     for (counts, expected) in [(RacTimer::Wall, 25), (RacTimer::Paused, 28)] {
         let mut cell = simulte();
         cell.uplink.request = RequestConfig::Rac { answer: 3, timer: 10, counts };
@@ -441,7 +440,7 @@ fn a_persistent_occasion_is_left_to_a_retransmission() {
 /// other. A persistent grant in a TTI in which the peer transmits is lost and is repeated 8 TTIs
 /// later: destination 0 (phase 0 of 5) at 25, while the peer transmits its report in 25.
 #[test]
-fn a_ue_with_one_radio_does_not_hear_while_it_sends() {
+fn a_ue_with_one_radio_does_not_receive_while_it_transmits() {
     for (half_duplex, expected) in [(false, [35, 35]), (true, [35, 36])] {
         let mut cell = simulte();
         cell.sidelink.half_duplex = half_duplex;

@@ -248,7 +248,7 @@ mod tests {
     /// not sent; every retransmission is a multiple of 8 TTIs after its first transmission; and no
     /// block has more transmissions than maxHARQ-Tx.
     #[test]
-    fn a_ue_that_has_not_heard_of_the_move_is_silent_for_a_round_trip() {
+    fn a_ue_that_missed_the_grant_of_a_move_is_silent_for_a_round_trip() {
         let mut config = cell();
         config.uplink.outer_loop.enabled = false;
         config.uplink.min_blocks = 3;

@@ -262,7 +262,7 @@ fn an_inactive_ue_is_released_and_connects_again_for_new_data() {
 /// 200 UEs switched on at once, 52 preambles, 4 responses a TTI in a window of 10: collisions and
 /// missed windows, and yet all are connected at last.
 #[test]
-fn a_crowd_that_attaches_at_once_gets_in() {
+fn two_hundred_ues_that_attach_at_once_are_all_connected() {
     let mut config = connecting(InitialState::Attach);
     config.uplink.random_access.preamble_trans_max = 200;
     config.uplink.random_access.backoff = Duration::from_millis(40);
@@ -301,7 +301,7 @@ fn proactive_grants_spare_the_request() {
 /// most 10 for an opportunity, then 8 TTIs a round of report and grant; 20 kB are three blocks of
 /// 50 resource blocks.
 #[test]
-fn no_packet_is_forgotten_until_a_timer_expires() {
+fn no_packet_waits_until_a_timer_expires() {
     for mode in [Mode::Um, Mode::Am] {
         let mut world = World::new(cell(UplinkConfig::default()), 1, mode);
         let draw = Draw::new(3, Purpose::Test, 1);
@@ -413,7 +413,7 @@ fn grants_are_missed_as_often_as_the_control_channels_fail() {
 /// The data for which a missed grant was sent still arrives: the eNB grants again when it has
 /// received nothing.
 #[test]
-fn nothing_is_lost_with_a_grant_that_was_not_heard() {
+fn no_data_is_lost_with_a_grant_that_was_not_received() {
     let mut config = cell(UplinkConfig { data_errors: false, ..UplinkConfig::default() });
     config.uplink.outer_loop.enabled = false;
     let mut world = World::pinned(config, 1, Mode::Um, Db(-5.0));
@@ -482,7 +482,7 @@ fn preambles_are_sent_louder_until_they_are_heard() {
 /// their first attempts have the same one. Both are lost without capture; with a ratio of 6 dB the
 /// near one always succeeds.
 #[test]
-fn the_louder_of_two_msg3_is_captured() {
+fn the_stronger_of_two_msg3_is_captured() {
     let near_at_once = |capture: Option<Db>| {
         let at_once = |seed: &u64| {
             let mut network = in_the_open(

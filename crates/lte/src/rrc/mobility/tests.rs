@@ -202,7 +202,7 @@ fn a_return_within_ping_pong_is_named() {
     }
 }
 
-/// Clause 5.3.5.6: when T304 expires the UE goes back to the configuration of the source and
+/// Clause 5.3.5.6: when T304 expires the UE reverts to the configuration of the source and
 /// initiates re-establishment, which starts T311 = 10 s (5.3.7.2).
 #[test]
 fn t304_ends_a_handover_and_t311_starts() {

@@ -214,7 +214,7 @@ fn each_receiver_has_its_own_link() {
 /// With one radio, a receiver that transmits its report in TTI 31 misses the first of two
 /// transmissions and receives the second.
 #[test]
-fn a_receiver_that_sends_hears_the_repetition() {
+fn a_receiver_that_transmits_receives_the_repetition() {
     let mut cell = simulte();
     cell.sidelink.half_duplex = true;
     let link = SidelinkConfig { transmissions: 2, ..pinned(15) };
@@ -232,7 +232,7 @@ fn a_receiver_that_sends_hears_the_repetition() {
 
 /// A full buffer of the sender drops a packet for all receivers, and no copy is lost or doubled.
 #[test]
-fn what_the_sender_drops_nobody_receives() {
+fn no_receiver_gets_what_the_sender_drops() {
     let change =
         |layers: &mut LteBearerConfig| layers.rlc.buffer.packets = lasthop_bearer::OrInfinity::Value(10);
     let mut w = group(simulte(), &around(4), &pinned(9), None, change);

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_overtook_waits_for_what_was_sent_before() {
+    fn a_packet_that_overtook_waits_for_those_sent_before() {
         let mut r = Reorder::default();
         let mut out = Vec::new();
         (0..4).for_each(|i| r.sent(PacketId::from_index(i)));
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_comes_is_waited_for_as_long_as_the_timer_runs() {
+    fn a_missing_packet_is_awaited_as_long_as_the_timer_runs() {
         let mut r = Reorder::default();
         let mut out = Vec::new();
         (0..3).for_each(|i| r.sent(PacketId::from_index(i)));
