@@ -24,7 +24,7 @@ use lasthop_bearer::{ConfigError, Warning, check};
 #[serde(default, deny_unknown_fields)]
 pub struct CqiConfig {
     /// TTIs between reports, 1 to 160 (TS 36.213 clause 7.2.2: 2, 5, 10, 20, 40, 80, 160, or 1 as
-    /// simulators have it).
+    /// in simulators).
     pub period: u64,
     /// TTIs from the measurement to the first downlink that may use it: the report refers to a
     /// subframe at least 4 before it is sent (TS 36.213 clause 7.2.3), and the eNB needs time
@@ -133,7 +133,7 @@ pub enum McsRule {
 /// Most sub-bands of a report: one per group of a carrier of 110 blocks.
 pub const SUBBANDS_MAX: usize = 28;
 
-/// The MCS that names a size, at most 29.
+/// Number of MCS with a transport block size, at most 29.
 const MCS_COUNT: usize = 29;
 
 /// Margin for rounding, so that the level of an MCS's need gives this MCS [dB].
@@ -315,7 +315,8 @@ impl Adaptation {
                     sum += len * self.rate[usize::from(mcs)];
                     blocks += len;
                 }
-                // A flat channel needs no rounding: MCS 9 and 10, 16 and 17 have the same rate.
+                // The margin is for rounding: a flat channel gives its own MCS, also where two have
+                // one rate.
                 let mean = sum / blocks * 1.000_01;
                 let of_mean = self.rate.partition_point(|r| *r <= mean).saturating_sub(1) as u8;
                 Some(of_mean.min(highest).max(lowest))

@@ -515,7 +515,7 @@ impl Average {
         self.value
     }
 
-    /// `bits` were served in `tti`.
+    /// Takes in that `bits` were served in `tti`.
     #[inline]
     pub fn serve(&mut self, tti: Tti, bits: f64, window: f64) {
         let before = self.at(tti, window);

@@ -405,7 +405,7 @@ impl RarPdu {
         u32::from(self.backoff.is_some()) + 7 * self.responses.len() as u32
     }
 
-    /// The bytes.
+    /// Encodes the PDU.
     pub fn encode(&self) -> Vec<u8> {
         let mut w = BitWriter::default();
         let subheaders = usize::from(self.backoff.is_some()) + self.responses.len();

@@ -135,7 +135,7 @@ impl RandomAccess {
         }
     }
 
-    /// A response to the preambles of TTI `to` is received; it may carry a backoff indicator.
+    /// Processes a response to the preambles of TTI `to`, which may have a backoff indicator.
     // 5.1.4 [unverified]: if the Random Access Response contains a Backoff Indicator subheader: set
     // the backoff parameter value as indicated by the BI field.
     pub fn on_backoff(&mut self, to: Tti, backoff: u64) {
@@ -144,8 +144,8 @@ impl RandomAccess {
         }
     }
 
-    /// The response to `preamble` of TTI `to` is received, with a grant for `msg3`. True if it is
-    /// for this UE.
+    /// Processes the response to `preamble` of TTI `to`, with a grant for `msg3`. True if it is for
+    /// this UE.
     pub fn on_response(&mut self, to: Tti, preamble: u8, msg3: Tti) -> bool {
         let mine =
             matches!(self.state, State::Responding { preamble: p, sent, .. } if (p, sent) == (preamble, to));

@@ -248,7 +248,7 @@ impl Bearers {
 
     // Calls to the layers.
 
-    /// `packet` enters at `end`, to be delivered at the other.
+    /// Pushes `packet` at `end`, to be delivered at the other end.
     #[inline]
     pub fn push(&mut self, now: Instant, bearer: BearerId, end: End, packet: Sdu) {
         self.drbs[bearer].layers.push_ecn(now, end, packet, &mut self.said);

@@ -20,7 +20,7 @@ pub enum Command {
         event: MobilityEvent,
         /// The cell that is concerned.
         cell: CellId,
-        /// For how long no cell served the UE, where that has ended.
+        /// Time without a serving cell, where it has ended.
         interruption: Option<Duration>,
     },
     /// An event of radio link monitoring.
@@ -48,7 +48,7 @@ pub enum Command {
     /// The UE enters RRC_IDLE, and the network releases its context.
     Release,
     /// The link of a UE that cannot leave its cell has failed: MAC is reset, and its bearers are
-    /// re-established where it is.
+    /// re-established in this cell.
     Reestablish,
     /// The UE, which has no connection, camps on this cell.
     Camp(CellId),
@@ -90,7 +90,7 @@ pub enum MobilityEvent {
     PreparationRefused,
     /// The target is prepared for a conditional handover.
     Prepared,
-    /// The UE leaves for the target.
+    /// The UE leaves its cell for the target.
     Started,
     /// The target serves the UE.
     Complete,

@@ -210,7 +210,7 @@ impl Connection {
         self.note(out);
     }
 
-    /// A UE that had no data for the inactivity timer is released (5.3.8).
+    /// Releases a UE that had no data for the inactivity timer (5.3.8).
     fn check_activity(&mut self, context: &ConnectionContext<'_>, since: Tti, out: &mut Commands) {
         let Some(timer) = context.cell.rrc.inactivity.value().filter(|_| self.is_connected()) else { return };
         if since.plus(timer.as_millis()) > context.tti {

@@ -1,5 +1,5 @@
-//! Parameters of mobility: what is measured, when a handover begins, how long its messages take,
-//! and the backhaul.
+//! Parameters of mobility: measurements, the trigger of a handover, times of its messages, and the
+//! backhaul.
 
 use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration};
 use schemars::JsonSchema;

@@ -32,8 +32,8 @@ pub enum Trigger {
         #[serde(default = "time_to_trigger")]
         time_to_trigger: Duration,
     },
-    /// Events A2 and A4 on RSRQ: the serving cell is bad (clause 5.5.4.3) and a neighbour is better
-    /// than it by an offset.
+    /// Events A2 and A4 on RSRQ: the serving cell's is below a threshold (clause 5.5.4.3) and a
+    /// neighbour's is better by an offset.
     A2A4 {
         /// The serving cell's RSRQ is below this [dB]. The value 30 of ns-3 is -4.5 dB: always.
         #[serde(default = "serving")]

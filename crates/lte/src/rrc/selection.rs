@@ -4,7 +4,7 @@ use lasthop_engine::math::db;
 use lasthop_units::{CellId, Dbm, Duration, Id, IndexVec, Tti, UeId};
 
 /// Cell selection (clause 5.2.7): the strongest cell, by `powers_mw` on a resource element [mW],
-/// that reaches the level `suitable`; the first of several alike.
+/// that reaches the level `suitable`; of equal ones the first.
 pub fn strongest(powers_mw: &IndexVec<CellId, f64>, suitable: Dbm) -> Option<CellId> {
     let suits = |c: &CellId| powers_mw[*c] > 0.0 && db(powers_mw[*c]) >= suitable.0;
     let best = powers_mw.ids().filter(suits);

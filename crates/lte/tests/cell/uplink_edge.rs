@@ -9,8 +9,8 @@ use lasthop_lte_l2::rlc::Mode;
 use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, tbs_bits};
 use lasthop_units::{BearerId, Db, Dbm, Id, Instant, Metres, PacketId};
 
-/// The negative of the noise on one resource block with a noise figure of 5 dB [dBm], which is 174
-/// - 10 log10(180 000) - 5.
+/// Negative of the noise on one resource block with a noise figure of 5 dB [dBm]: 174 - 10
+/// log10(180 000) - 5.
 const NOISE: f64 = 116.447;
 
 /// Goodput [kbit/s] over 20 s of a UE with a backlog of packets of 100 B over RLC AM, on a static

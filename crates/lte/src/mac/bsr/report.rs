@@ -31,7 +31,7 @@ pub struct BsrConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trailing {
-    /// Those for which a report was triggered, or with room for padding (TS 36.321).
+    /// Blocks for which a report was triggered, or with room for padding (TS 36.321).
     #[default]
     Never,
     /// Every block, as the paper on TCP over direct communications describes SimuLTE.
@@ -198,7 +198,7 @@ impl Reporting {
         self.regular_triggered = true;
     }
 
-    /// A grant for new data has been received.
+    /// Restarts retxBSR-Timer at a grant for new data.
     // 5.4.5 [unverified]: start or restart retxBSR-Timer upon reception of a grant for transmission
     // of new data on any UL-SCH.
     pub const fn on_grant(&mut self, tti: Tti) {

@@ -27,7 +27,7 @@ pub struct Responder {
 }
 
 impl Responder {
-    /// A UE sends a preamble in the current TTI.
+    /// Takes in a preamble that a UE sends in the current TTI.
     pub fn preamble(&mut self, ue: UeId, preamble: u8) {
         self.now.push((preamble, ue));
     }

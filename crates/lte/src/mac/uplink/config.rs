@@ -62,8 +62,8 @@ pub struct UplinkConfig {
     pub control_errors: bool,
     /// Power control of the UEs.
     pub power_control: PowerControlConfig,
-    /// The SINR on a resource block of PUSCH to which the eNB steers each UE by power control
-    /// commands in its grants; unset: it sends none.
+    /// Target of the SINR on a resource block of PUSCH for the eNB's power control commands in its
+    /// grants; unset: it sends none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power_target: Option<Db>,
     /// The eNB takes into account the power that a UE has per block for more or fewer blocks;
@@ -71,8 +71,8 @@ pub struct UplinkConfig {
     pub power_aware: bool,
     /// Largest MCS: 28, or 20 for UEs without 64QAM in the uplink (categories 1 to 4).
     pub max_mcs: u8,
-    /// How often the eNB measures the channel by sounding: 2, 5, 10, 20, 40, 80, 160 or 320 ms; 1
-    /// ms as simulators have.
+    /// Period of the eNB's measurements of the channel by sounding: 2, 5, 10, 20, 40, 80, 160 or
+    /// 320 ms; 1 ms as in simulators.
     pub srs_period: Duration,
     /// Correction of the measured SINR by the outcome of the blocks.
     pub outer_loop: OuterLoopConfig,

@@ -274,7 +274,7 @@ impl Sender {
     /// Retransmits the block of `tti`, unless it was flushed.
     fn repeat(&mut self, tti: Tti) -> bool {
         let p = self.harq.get_mut(process_of(tti));
-        // A mode switch has flushed it.
+        // A mode switch has flushed the block.
         if p.state != State::Failed {
             return false;
         }

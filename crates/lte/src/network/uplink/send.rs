@@ -259,7 +259,7 @@ impl Sending<'_> {
         self.link.drbs.first().is_some_and(|b| self.layer2.reports(*b))
     }
 
-    /// Fills a grant of `bytes` for such a UE.
+    /// Fills a grant of `bytes` of a UE whose MAC follows RLC's reports.
     #[cold]
     fn fill_by_reports(&mut self, bytes: u32) {
         let (drbs, layer2) = (&self.link.drbs, &mut self.layer2);

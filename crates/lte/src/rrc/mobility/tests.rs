@@ -330,7 +330,7 @@ fn t310_runs_through_the_end_of_a_reestablishment() {
 }
 
 /// Clauses 5.3.7.2 to 5.3.7.5: T311 from the failure until a suitable cell's system information is
-/// read (5.2.2.5: while T311 runs, a cell is barred whose SIB2 cannot be had), T301 from the
+/// read (5.2.2.5: while T311 runs, a cell is barred if its SIB2 cannot be received), T301 from the
 /// request to its answer; then two pairs of messages of 4 + 15 + 4 + 4 TTIs each.
 #[test]
 fn a_reestablishment_runs_t311_then_t301() {

@@ -412,7 +412,7 @@ impl UeProcedures {
 
     // The cell.
 
-    /// The UE leaves its cell for `cell`.
+    /// Detaches the UE from its cell; `cell` is its cell from now on.
     fn detach(&mut self, at: &Moment<'_>, cell: CellId, out: &mut Commands) {
         if !self.state.is_detached() {
             self.left = (at.now, at.serving);
