@@ -51,6 +51,19 @@ fn a_number_is_finite_whatever_its_key() {
     }
 }
 
+/// 5 TTIs until a sidelink's block is decoded and grants 4 TTIs ahead: the blocks of the
+/// retransmission 8 TTIs later would be granted already.
+#[test]
+fn grants_of_a_cell_with_a_sidelink_come_after_the_decoding() {
+    let late = "cell.c.timing={decode=5, feedback=5, uplink_decode=4}";
+    assert!(parse(CELL, &[late]).is_ok());
+    for more in ["[sidelink.p]\nbetween = ['u', 'v']\n", "[multicast.g]\nfrom = 'u'\nto = ['v']\n"] {
+        let body = format!("{CELL}[ue.v]\n{more}");
+        assert!(parse(&body, &[]).is_ok());
+        assert!(refused(&body, &[late]).message.contains("8 TTIs after"));
+    }
+}
+
 #[test]
 fn exponents_headings_and_sites_have_ranges() {
     for (body, set, word) in [

@@ -286,6 +286,22 @@ impl Scheduling<'_> {
         }
     }
 
+    /// Assignments that the PDCCH still has room for in this TTI. Both code words of a UE share one
+    /// (TS 36.212 clause 5.3.3.1.5), and a persistent grant in use needs none (TS 36.321 clause
+    /// 5.10.1).
+    fn assignments_left(&self) -> usize {
+        match self.cell.config.downlink.max_assignments as usize {
+            0 => usize::MAX,
+            limit => {
+                let assigned = self.on_air.iter().filter(|t| t.cell == self.id && !t.persistent);
+                // The code words of a UE are neighbours in the list.
+                let mut last = None;
+                let used = assigned.filter(|t| last.replace(t.ue) != Some(t.ue)).count();
+                limit.saturating_sub(used)
+            }
+        }
+    }
+
     /// Discontinuous reception (TS 36.321 clause 5.7): true if the UE monitors the PDCCH in `tti`.
     #[inline]
     fn listens(&self, ue: UeId) -> bool {
@@ -298,16 +314,14 @@ impl Scheduling<'_> {
 
     /// Applies the policy and divides the groups that are free.
     fn give_groups(&mut self, work: &mut Work) {
+        let left = self.assignments_left();
         let c = &mut *self.cell;
         let Work { candidates, weights, needs, rates, given, scratch, free, .. } = work;
         weights.clear();
         weights.resize(candidates.len(), 0.0);
         c.downlink.scheduler.weigh(self.tti, candidates, weights);
-        let limit = c.config.downlink.max_assignments as usize;
-        if limit > 0 {
-            // Transmissions of this TTI have used a part of the limit.
-            let used = self.on_air.iter().filter(|t| t.cell == self.id).count();
-            keep_best(limit.saturating_sub(used), c.downlink.rules.domain, candidates, weights);
+        if left < candidates.len() {
+            keep_best(left, c.downlink.rules.domain, candidates, weights);
         }
         let beyond = c.config.downlink.beyond_need;
         needs.clear();

@@ -468,7 +468,7 @@ impl<const WORDS: usize> Air<WORDS> {
     /// Distance between two UEs [m].
     pub fn distance_between(&mut self, tti: Tti, a: UeId, b: UeId) -> f64 {
         let (a, b) = (self.position(tti, a), self.position(tti, b));
-        let [x, y, z] = [0, 1, 2].map(|i| a[i] - b[i]);
+        let [x, y, z] = self.shared.ground.way(a, b);
         (x * x + y * y + z * z).sqrt()
     }
 

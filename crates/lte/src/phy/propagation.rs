@@ -547,12 +547,19 @@ impl Ground {
         Gains { downlink: gain(self.config.downlink), uplink: gain(self.config.uplink) }
     }
 
+    /// The vector between two positions [m]; on ground that is repeated, to the nearest copy.
+    pub fn way(&self, from: Position, to: Position) -> Position {
+        let [x, y, z] = [0, 1, 2].map(|i| to[i] - from[i]);
+        let [x, y] = self.wrap.as_ref().map_or([x, y], |wrap| wrap.nearest([x, y]));
+        [x, y, z]
+    }
+
     /// Gain between two UEs, each at its position, on the uplink's carrier in `tti`, and the first
     /// TTI in which it is computed again, the same both ways. A model with a base station has the
     /// higher UE in its place.
     pub fn between(&self, [a, b]: [(UeId, &Terminal, Position); 2], tti: Tti) -> (f32, Option<Tti>) {
         let ((a, one, from), (b, other, to)) = (a, b);
-        let [x, y] = [0, 1].map(|i| to[i] - from[i]);
+        let [x, y, _] = self.way(from, to);
         let (high, low) = (from[2].max(to[2]), from[2].min(to[2]));
         let model = self.config.sidelink_path_loss.unwrap_or(PathLoss::Friis);
         let (first, second) = (a.min(b).index() as u64, a.max(b).index() as u64);
@@ -652,6 +659,30 @@ mod tests {
         let change = db(f64::from(at(5000).0.downlink)) - db(f64::from(at(0).0.downlink));
         assert!((change + 20.0 * log10(1.5)).abs() < 1e-4, "{change}");
         assert_eq!(ue.fading_speed(), Speed(10.0));
+    }
+
+    /// Seven sites 500 m apart: a side of the tile is 2 (500, 0) + (250, 433.01) = (1250, 433.01) m,
+    /// 1322.88 m long. A UE at 0.9 of this side is 132.288 m from the copy of a UE at the origin.
+    #[test]
+    fn two_ues_are_as_far_apart_as_their_nearest_copies() {
+        let (x, y) = (1250.0, 500.0 * 0.75f64.sqrt());
+        let ue = |share: f64| UeRadioConfig {
+            position: [Metres(share * x), Metres(share * y), Metres(1.5)],
+            ..UeRadioConfig::default()
+        };
+        let gain = |share: f64, wrap| {
+            let (radio, cell) = (RadioConfig::default(), CellRadioConfig::default());
+            let all = Propagation::new(&radio, TTI, [cell].iter(), [ue(0.0), ue(share)].iter(), 1);
+            let (ground, mut ues) = all.wrapped(wrap).into_parts();
+            let places = [0, 1].map(|i| ground.position(&mut ues[i], Tti(0)));
+            let ends = [0, 1].map(|i| (UeId::from_index(i), &ues[i], places[i]));
+            let [dx, dy, _] = ground.way(places[0], places[1]);
+            (ground.between(ends, Tti(0)).0, (dx * dx + dy * dy).sqrt())
+        };
+        let (wrapped, distance) = gain(0.9, Some(WrapAround::hexagonal(1, 500.0)));
+        assert!((distance - 132.288).abs() < 1e-3, "{distance}");
+        assert!((wrapped / gain(0.1, None).0 - 1.0).abs() < 1e-5);
+        assert!(gain(0.9, None).0 < 0.02 * wrapped, "1/81 of it in free space");
     }
 
     /// Sectors of one site share line of sight and shadowing; the standard deviation over UEs is

@@ -31,6 +31,32 @@ fn after(config: &NetworkConfig, ms: u64, seed: u64) -> LinkStats {
     run.stats(0)
 }
 
+/// The PDCCH has room for two assignments, and each transport block of the two code words fails
+/// again and again: there is a retransmission in most TTIs. Both code words have one assignment
+/// (TS 36.212 clause 5.3.3.1.5), so two of the three UEs transmit in each TTI.
+#[test]
+fn an_assignment_covers_both_code_words_also_in_a_retransmission() {
+    let mut config = with_errors(friis_cell(&[100.0; 3]), 0.03, 4);
+    for cell in config.cells.iter_mut() {
+        let d = &mut cell.downlink;
+        (d.max_assignments, d.mimo.mode, d.mimo.always_two_layers) = (2, 3, true);
+    }
+    for ue in config.ues.iter_mut() {
+        ue.radio.pinned_sinr = Some(Db(8.0));
+    }
+    let mut run = Run::new(&config, 1);
+    let all = |run: &Run| (0..3).map(|i| run.stats(i)).collect::<Vec<_>>();
+    run.until(300);
+    let before = all(&run);
+    run.until(900);
+    let after = all(&run);
+    let of = |count: fn(&LinkStats) -> u64| {
+        after.iter().map(count).sum::<u64>() - before.iter().map(count).sum::<u64>()
+    };
+    assert!(of(|s| s.retransmissions) > 300, "{after:?}");
+    assert_eq!(of(|s| s.ttis), 2 * 600);
+}
+
 /// The share of a UE's transmissions that `count` counts, over `seeds` runs of 1000 TTIs.
 fn share(config: &NetworkConfig, seeds: u64, count: impl Fn(&LinkStats) -> u64) -> f64 {
     let mut sum = 0;

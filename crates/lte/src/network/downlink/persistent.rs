@@ -21,7 +21,11 @@ impl Scheduling<'_> {
             }
             let own = self.groups_of(ue);
             let active = p.active(self.tti).filter(|(groups, _)| groups & !own == 0);
-            let Some((groups, mcs)) = active.or_else(|| self.activate(ue, *free & own)) else {
+            let usable = active.or_else(|| match self.assignments_left() {
+                0 => None,
+                _ => self.activate(ue, *free & own),
+            });
+            let Some((groups, mcs)) = usable else {
                 continue;
             };
             if groups & !*free != 0 {

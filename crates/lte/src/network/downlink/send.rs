@@ -33,6 +33,9 @@ impl Scheduling<'_> {
             let sent = p.rbs;
             let allowed = *free & self.groups_again(ue, sent);
             let Some(groups) = enough(&band, allowed, sent.len()) else { continue };
+            if self.assignments_left() == 0 {
+                return;
+            }
             *free &= !groups;
             let rbs = band.blocks(groups);
             self.put_on_air(ue, rbs);

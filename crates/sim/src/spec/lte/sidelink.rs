@@ -118,6 +118,7 @@ impl Spec {
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let keys = keys_set(spec).filter_map(|key| key.strip_prefix("sidelink."));
     let set: BTreeSet<&str> = keys.filter_map(|key| key.split('.').next()).collect();
+    check_times(spec, doc, found);
     for (name, pair) in &spec.sidelink {
         check_pair(name, pair, set.contains(name.as_str()), spec, doc, found);
     }
@@ -185,6 +186,23 @@ fn check_ends(pair: &SidelinkSpec, spec: &Spec, path: &str, doc: &Document, foun
     } else if spec.serving(a).is_none() || spec.serving(a) != spec.serving(b) {
         let d = doc.error_at(&key, "both ends of a sidelink are in one cell");
         found.push(d.help("set `cell` of both UE tables to the same cell"));
+    }
+}
+
+/// A sidelink repeats a block on the same resource blocks 8 TTIs after its transmission. The eNB
+/// must have decoded the block before it grants these resource blocks to the uplink.
+fn check_times(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    let pairs = spec.sidelink.values().flat_map(|pair| &pair.between);
+    let ends = pairs.chain(spec.multicast.values().map(|group| &group.from));
+    let cells: BTreeSet<&str> = ends.filter_map(|ue| spec.serving(spec.ue.get(ue)?)).collect();
+    for cell in cells {
+        let times = spec.cell[cell].timing;
+        if times.decode + times.grant > 8 {
+            let key = format!("cell.{}.timing.grant", dotted([cell]));
+            let message = "a sidelink repeats a block 8 TTIs after it was sent: the grants come too early";
+            let help = "`timing.decode` and `timing.grant` of a cell with a sidelink are at most 8 together";
+            found.push(doc.error_at(&key, message).help(help));
+        }
     }
 }
 
