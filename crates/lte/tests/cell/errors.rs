@@ -36,7 +36,7 @@ fn after(config: &NetworkConfig, ms: u64, seed: u64) -> LinkStats {
 /// (TS 36.212 clause 5.3.3.1.5), so two of the three UEs transmit in each TTI.
 #[test]
 fn an_assignment_covers_both_code_words_also_in_a_retransmission() {
-    let mut config = with_errors(friis_cell(&[100.0; 3]), 0.03, 4);
+    let mut config = with_errors(friis_cell(&[100.0; 3]), 0.15, 4);
     for cell in config.cells.iter_mut() {
         let d = &mut cell.downlink;
         (d.max_assignments, d.mimo.mode, d.mimo.always_two_layers) = (2, 3, true);
