@@ -102,6 +102,8 @@ pub struct TraceRecord {
     pub controls: Vec<Control>,
     /// Transmissions of the block so far.
     pub transmissions: u8,
+    /// The HARQ process of the block. Downlink: 0 to 7 of code word 0, 8 to 15 of code word 1.
+    pub process: u8,
     /// Of a sidelink's block, if the trace keeps contents: the transmitting end of its bearer, and
     /// the size of SL-SCH's header [B].
     pub from: Option<(End, u32)>,
@@ -125,6 +127,7 @@ impl TraceRecord {
             parts: Vec::new(),
             controls: Vec::new(),
             transmissions: 0,
+            process: 0,
             from: None,
         }
     }
@@ -257,9 +260,9 @@ impl Trace {
         });
     }
 
-    /// Records a step of the block of `process` of `ue`.
+    /// Records a step of the block of a HARQ process of `ue`, with the number of this process.
     #[inline(always)]
-    pub fn block(&mut self, tti: Tti, step: Step, link: TraceLink, ue: UeId, process: &Process) {
+    pub fn block(&mut self, tti: Tti, step: Step, link: TraceLink, ue: UeId, process: (u8, &Process)) {
         if self.is_on() {
             self.write_block(tti, step, link, ue, process);
         }
@@ -267,10 +270,14 @@ impl Trace {
 
     #[cold]
     #[inline(never)]
-    fn write_block(&mut self, tti: Tti, step: Step, link: TraceLink, ue: UeId, process: &Process) {
+    fn write_block(&mut self, tti: Tti, step: Step, link: TraceLink, ue: UeId, block: (u8, &Process)) {
+        let (number, process) = block;
         let parts = self.parts && matches!(step, Step::Data | Step::Again);
         let parts = if parts { process.parts.clone() } else { Vec::new() };
-        self.write(|| TraceRecord { parts, ..TraceRecord::new(tti, step, link, ue).with(process) });
+        self.write(|| {
+            let record = TraceRecord::new(tti, step, link, ue).with(process);
+            TraceRecord { parts, process: number, ..record }
+        });
     }
 }
 

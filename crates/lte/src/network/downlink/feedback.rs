@@ -30,7 +30,7 @@ impl RadioNetwork {
         let Some(p) = self.contexts[ue].downlink.process(process) else { return };
         if self.trace.is_on() {
             let step = if received.decoded { Step::Decoded } else { Step::Failed };
-            self.trace.block(Tti::containing(now, TTI), step, TraceLink::Downlink, ue, p);
+            self.trace.block(Tti::containing(now, TTI), step, TraceLink::Downlink, ue, (process, p));
         }
         if !received.decoded {
             return;

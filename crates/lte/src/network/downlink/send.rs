@@ -164,7 +164,7 @@ impl Scheduling<'_> {
         p.state = State::Awaiting;
         (p.bytes, p.rbs, p.mcs) = (bytes, rbs, mcs.index());
         (p.sent, p.transmissions) = (self.tti, 1);
-        self.trace.block(self.tti, Step::Data, TraceLink::Downlink, ue, p);
+        self.trace.block(self.tti, Step::Data, TraceLink::Downlink, ue, (process, p));
         let (cell, block) = (self.id, Some(block));
         self.on_air.push(OnAir { cell, ue, process, block, rbs, scheme, persistent: false });
     }
@@ -209,7 +209,7 @@ impl Scheduling<'_> {
         p.state = State::Awaiting;
         (p.rbs, p.sent) = (rbs, self.tti);
         p.transmissions += 1;
-        self.trace.block(self.tti, Step::Again, TraceLink::Downlink, ue, p);
+        self.trace.block(self.tti, Step::Again, TraceLink::Downlink, ue, (process, p));
         let (cell, block) = (self.id, None);
         self.on_air.push(OnAir { cell, ue, process, block, rbs, scheme, persistent: false });
     }

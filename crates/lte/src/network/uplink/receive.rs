@@ -32,7 +32,8 @@ impl RadioNetwork {
     ) {
         let Some(decoded) = self.contexts[ue].uplink.outcome(process, sent) else { return };
         let step = if decoded { Step::Decoded } else { Step::Failed };
-        self.trace.block(tti, step, TraceLink::Uplink, ue, self.ues[ue].uplink.harq.get(process));
+        let block = (process as u8, self.ues[ue].uplink.harq.get(process));
+        self.trace.block(tti, step, TraceLink::Uplink, ue, block);
         match self.granting(tti, self.links[ue].serving).on_block(ue, process, decoded) {
             Outcome::Again => {}
             Outcome::GivenUp => {

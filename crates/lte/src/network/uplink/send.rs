@@ -145,7 +145,8 @@ impl Sending<'_> {
         let again = !self.ue.access.sends_msg3(self.tti) && self.ue.repeat(self.tti, g.rbs);
         if again {
             self.link.uplink.stats.retransmissions += 1;
-            let p = self.ue.harq.get(process_of(self.tti));
+            let process = process_of(self.tti);
+            let p = (process as u8, self.ue.harq.get(process));
             self.trace.block(self.tti, Step::Again, TraceLink::Uplink, self.id, p);
         }
         again
@@ -176,7 +177,8 @@ impl Sending<'_> {
         stats.blocks += 1;
         stats.bytes += u64::from(g.bytes);
         stats.mcs_sum += u64::from(g.mcs);
-        let p = self.ue.harq.get(process_of(self.tti));
+        let process = process_of(self.tti);
+        let p = (process as u8, self.ue.harq.get(process));
         self.trace.block(self.tti, Step::Data, TraceLink::Uplink, self.id, p);
         self.trace.controls(|| {
             let id = named.then(|| Control::CRnti(c_rnti(self.id)));

@@ -64,8 +64,8 @@ struct OnAir {
     pdus: Vec<(Vec<u8>, Octets)>,
     context: LteMac,
     comment: String,
-    /// The receiver's answer is awaited, to a block of this link and UE, and of this size \[B\].
-    awaits: Option<(TraceLink, UeId, u64)>,
+    /// The receiver's answer is awaited, to a block of this link, UE and HARQ process, and of this size \[B\].
+    awaits: Option<(TraceLink, UeId, u8, u64)>,
 }
 
 /// HARQ processes of the uplink follow each other.
@@ -159,12 +159,13 @@ impl Observed {
     fn answer(&mut self, now: Instant, r: &TraceRecord, out: &mut Vec<Step>) {
         let waits = |bytes: Option<u64>| {
             move |(_, on_air): &(&(Tti, u64), &mut OnAir)| {
-                on_air.awaits.is_some_and(|(link, ue, size)| {
-                    (link, ue) == (r.link, r.ue) && bytes.is_none_or(|bytes| bytes == size)
+                on_air.awaits.is_some_and(|(link, ue, process, size)| {
+                    (link, ue, process) == (r.link, r.ue, r.process)
+                        && bytes.is_none_or(|bytes| bytes == size)
                 })
             }
         };
-        // Two blocks of a TTI are distinguished by their sizes.
+        // Two blocks of a sidelink's UE in a TTI are distinguished by their sizes.
         let mut found = None;
         for bytes in [Some(r.bytes), None] {
             let mut sent = self.on_air.range_mut((r.about, 0)..=(r.about, u64::MAX));
@@ -372,7 +373,7 @@ impl LteAccess {
             pdus,
             context: LteMac { downlink, rnti, ue, tti: r.tti.0, again, decoded: None, event: None },
             comment: String::new(),
-            awaits: r.group.is_none().then_some((r.link, r.ue, r.bytes)),
+            awaits: r.group.is_none().then_some((r.link, r.ue, r.process, r.bytes)),
         };
         for (is_so, text) in [
             (again > 0, "HARQ retransmission"),

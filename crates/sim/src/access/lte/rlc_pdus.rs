@@ -18,29 +18,41 @@ use crate::access::{AccessOutput, RlcPduRow, Step};
 #[derive(Default)]
 pub struct RlcPdus(BTreeMap<(UeId, bool), VecDeque<OnAir>>);
 
-/// A block on the air: its first transmission, its last one, and what it carries.
+/// A block on the air.
 struct OnAir {
+    /// Its HARQ process.
+    process: u8,
+    /// The TTI of its first transmission.
     first: Tti,
+    /// The TTI of its last transmission.
     last: Tti,
+    /// Its PDUs.
     parts: Parts,
 }
 
 impl RlcPdus {
-    /// What a record says of a block; if that it was decoded, its first transmission and its PDUs.
-    fn hear(&mut self, r: &TraceRecord) -> Option<(Tti, Parts)> {
+    /// Takes in a record of a block. If the block was decoded, returns the TTI of its first
+    /// transmission and its PDUs.
+    fn take(&mut self, r: &TraceRecord) -> Option<(Tti, Parts)> {
         let blocks = self.0.entry((r.ue, r.link == TraceLink::Downlink)).or_default();
         while blocks.front().is_some_and(|block| block.last.0 + ANSWERED < r.tti.0) {
             blocks.pop_front();
         }
+        let process = r.process;
         match r.step {
-            Act::Data => blocks.push_back(OnAir { first: r.tti, last: r.tti, parts: r.parts.clone() }),
+            Act::Data => {
+                // A block that was given up has left its process.
+                blocks.retain(|block| block.process != process);
+                blocks.push_back(OnAir { process, first: r.tti, last: r.tti, parts: r.parts.clone() });
+            }
             Act::Again => {
-                if let Some(block) = blocks.iter_mut().find(|block| block.parts == r.parts) {
+                if let Some(block) = blocks.iter_mut().find(|block| block.process == process) {
                     block.last = r.tti;
                 }
             }
             Act::Decoded => {
-                let at = blocks.iter().position(|block| block.last == r.about)?;
+                let found = |block: &OnAir| (block.process, block.last) == (process, r.about);
+                let at = blocks.iter().position(found)?;
                 return blocks.remove(at).map(|block| (block.first, block.parts));
             }
             _ => {}
@@ -64,7 +76,7 @@ impl LteAccess {
             if r.step == Act::Data {
                 self.pass_rows(r, &r.parts, None, out);
             }
-            if let Some((first, parts)) = pdus.hear(r) {
+            if let Some((first, parts)) = pdus.take(r) {
                 self.pass_rows(r, &parts, Some(first), out);
             }
         }
@@ -96,5 +108,39 @@ impl LteAccess {
                 bytes: pdu.size(self.network.view().layers(*bearer).format(end)).into(),
             })));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lasthop_lte_l2::rlc::StatusPdu;
+    use lasthop_units::Id;
+
+    use super::*;
+
+    fn record(tti: u64, step: Act, process: u8, about: u64, ack_sn: u32) -> TraceRecord {
+        let status = Pdu::Status(StatusPdu { ack_sn, nacks: Vec::new() });
+        TraceRecord {
+            process,
+            about: Tti(about),
+            parts: vec![(BearerId::from_index(0), status)],
+            ..TraceRecord::new(Tti(tti), step, TraceLink::Downlink, UeId::from_index(0))
+        }
+    }
+
+    /// Both code words leave in TTI 10: process 3 of word 0, process 11 of word 1 (8 for each
+    /// word). Word 1 is decoded in TTI 14; word 0 is sent again in TTI 18, and decoded in TTI 22.
+    #[test]
+    fn code_words_of_a_tti_are_distinguished_by_their_processes() {
+        let mut pdus = RlcPdus::default();
+        for (process, ack_sn) in [(3, 1), (11, 2)] {
+            assert!(pdus.take(&record(10, Act::Data, process, 10, ack_sn)).is_none());
+        }
+        assert!(pdus.take(&record(14, Act::Failed, 3, 10, 0)).is_none());
+        let second = pdus.take(&record(14, Act::Decoded, 11, 10, 0));
+        assert_eq!(second, Some((Tti(10), record(10, Act::Data, 11, 10, 2).parts)));
+        assert!(pdus.take(&record(18, Act::Again, 3, 18, 1)).is_none());
+        let first = pdus.take(&record(22, Act::Decoded, 3, 18, 0));
+        assert_eq!(first, Some((Tti(10), record(10, Act::Data, 3, 10, 1).parts)));
     }
 }
