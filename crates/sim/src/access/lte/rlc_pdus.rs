@@ -1,4 +1,4 @@
-//! PDUs of RLC on the air, as rows of the table `rlc_pdus`.
+//! Transmitted PDUs of RLC, as rows of the table `rlc_pdus`.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,12 +13,12 @@ use super::LteAccess;
 use super::capture::ANSWERED;
 use crate::access::{AccessOutput, RlcPduRow, Step};
 
-/// The blocks of cells that are on the air, by UE and direction (downlink: true), in the order of
-/// their first transmissions.
+/// The blocks of cells in transmission, by UE and direction (downlink: true), in the order of their
+/// first transmissions. their first transmissions.
 #[derive(Default)]
 pub struct RlcPdus(BTreeMap<(UeId, bool), VecDeque<OnAir>>);
 
-/// A block on the air: its first transmission, its last one, and what it carries.
+/// A block in transmission: its first transmission, its last one, and its contents.
 struct OnAir {
     first: Tti,
     last: Tti,
@@ -26,7 +26,8 @@ struct OnAir {
 }
 
 impl RlcPdus {
-    /// What a record says of a block; if that it was decoded, its first transmission and its PDUs.
+    /// Processes the record of a block; if the block was decoded, returns its first transmission
+    /// and its PDUs.
     fn hear(&mut self, r: &TraceRecord) -> Option<(Tti, Parts)> {
         let blocks = self.0.entry((r.ue, r.link == TraceLink::Downlink)).or_default();
         while blocks.front().is_some_and(|block| block.last.0 + ANSWERED < r.tti.0) {
@@ -50,14 +51,15 @@ impl RlcPdus {
 }
 
 impl LteAccess {
-    /// From now on the table `rlc_pdus` has rows.
+    /// Starts to write rows of the table `rlc_pdus`.
     pub(super) fn note_rlc_pdus(&mut self) {
         self.noted = true;
         self.network.trace().keep_parts();
         self.rlc_pdus = Some(Box::default());
     }
 
-    /// PDUs that go on the air for the first time, and those that have arrived.
+    /// Writes rows for PDUs that are transmitted for the first time, and for those that have
+    /// arrived.
     pub(super) fn pass_rlc_pdus(&mut self, records: &[TraceRecord], out: &mut AccessOutput) {
         let Some(mut pdus) = self.rlc_pdus.take() else { return };
         for r in records.iter().filter(|r| r.link != TraceLink::Sidelink) {
