@@ -46,8 +46,8 @@ impl LimitTrack {
         }
     }
 
-    /// Writes the rows that cannot change any more: those before the sender's last segment, and at
-    /// the end of the run all of them.
+    /// Writes the rows that cannot change any more: those before the sender's last segment, or all
+    /// rows at the end of the run.
     pub fn write(&mut self, table: &mut Table<tables::Limits<'static>>, flow: &str, over: bool) {
         let (held, active) = (&mut self.held, self.active);
         let done = if over { held.len() } else { held.partition_point(|(since, _)| *since < active) };
