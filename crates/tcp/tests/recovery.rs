@@ -65,8 +65,8 @@ impl Script {
         self.e.on_time(self.now);
     }
 
-    /// An ACK of everything below segment `n`, with SACK blocks in segments. Returns what it brings
-    /// forth.
+    /// An ACK of everything below segment `n`, with SACK blocks in segments. Returns the segments
+    /// that it causes.
     fn ack(&mut self, n: u32, blocks: &[(u32, u32)]) -> Vec<String> {
         let at = |n: u32| self.isn + 1 + n * MSS;
         let mut s =
