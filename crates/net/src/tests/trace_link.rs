@@ -1,4 +1,4 @@
-//! The trace link against hand-computed sequences and a model that walks from millisecond to
+//! The trace link against hand-computed sequences and a model that steps from millisecond to
 //! millisecond.
 
 use std::collections::VecDeque;
@@ -89,7 +89,7 @@ fn the_run_may_start_inside_the_trace() {
     assert_eq!(out.arrived.len(), 1);
 }
 
-/// A year of silence costs one binary search: this test would not end if it cost an event a
+/// A year of silence takes one binary search: this test would not end if it took an event a
 /// millisecond.
 #[test]
 fn silence_costs_nothing() {
