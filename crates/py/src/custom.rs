@@ -1,5 +1,4 @@
-//! Data of a policy written in Python, of any kind: the class as `lasthop` describes it. describes
-//! it.
+//! Data of a policy written in Python, of any kind: the class as `lasthop` describes it.
 
 use pyo3::prelude::*;
 

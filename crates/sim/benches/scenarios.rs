@@ -184,7 +184,7 @@ interval = "10 s"
 }
 
 /// Common part of the LTE cases: 20 MHz, wired 10 ms, RLC AM, data and control errors, and only the
-/// tables that are always written. tables that are always written.
+/// tables that are always written.
 const LTE: &str = r#"
 [link.core]
 between = ["server", "enb"]
@@ -429,8 +429,7 @@ fn sectors_with_idle(idle: u32, seconds: u32) -> Result<Vec<Scenario>, Error> {
 }
 
 /// Common part of the wireless cases: 802.11ac at 20 MHz with MCS 7 and A-MPDUs, wired 10 ms,
-/// Linux' queues, and only the tables that are always written. queues, and only the tables that are
-/// always written.
+/// Linux' queues, and only the tables that are always written.
 const WIFI: &str = r#"
 [link.core]
 between = ["server", "ap"]
@@ -578,7 +577,7 @@ fn peak_rss_mib() -> Option<f64> {
 }
 
 /// Runs the cases (all, or the named ones), each in its own process; prints the table and writes
-/// the file. and writes the file.
+/// the file.
 fn outer(names: &[String]) -> Outcome<()> {
     let me = std::env::current_exe()?;
     let mut all = Vec::new();

@@ -80,7 +80,7 @@ fn a_tunnels_header_takes_its_time_on_the_link() {
 /// start and RLC's acknowledgements. The other direction carries TCP's acknowledgements, which use
 /// scheduling requests every 10 ms: without an uplink there would be no download. The UE's power
 /// must not be the limit: full compensation to -80 dBm a block, 35 dB above the noise, where
-/// default power control leaves 20 dB. power control leaves 20 dB.
+/// default power control leaves 20 dB.
 #[test]
 fn bulk_tcp_fills_the_cell_in_either_direction() {
     for (from, to, bits) in [("server", "phone", 18_336.0), ("phone", "server", 14_688.0)] {

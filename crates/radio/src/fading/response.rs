@@ -71,7 +71,7 @@ impl Response {
     }
 
     /// Writes the power gains of the blocks of the parts `wanted` (bit `i`: part `i`) to their
-    /// places in `gains`. `gains`.
+    /// places in `gains`.
     #[inline(always)]
     pub fn gains(&self, taps: &Taps, wanted: u32, gains: &mut [f32]) {
         // The loops over the taps of the standard profiles have a fixed length.
@@ -174,7 +174,7 @@ impl Response {
     }
 
     /// Computes power gains of all blocks, their first and their second derivative, by eight
-    /// blocks, from the derivatives of `n` taps. the derivatives of `n` taps.
+    /// blocks, from the derivatives of `n` taps.
     #[inline(always)]
     pub(super) fn derivatives<'a>(&self, n: usize, scratch: &'a mut Scratch) -> &'a [Vec<[f32; PAIRS]>; 3] {
         let Scratch { derivatives, rows, .. } = scratch;

@@ -1,6 +1,5 @@
 //! The tables of a run: names, columns, units, descriptions, and the structs of their rows.
-//! `lasthop describe tables` and the reference pages are made from them. their rows. `lasthop
-//! describe tables` and the reference pages are made from them.
+//! `lasthop describe tables` and the reference pages are made from them.
 //!
 //! To add one that is written during a run: declare it, add its entry of `tables_during_a_run!`,
 //! and push its rows where they occur.

@@ -3,7 +3,7 @@
 use lasthop_capture::{CaptureError, FinishedTable, Record, Row, Sink, TableWriter};
 
 /// A table of rows `R` that is being written. The first error is kept and reported once; later rows
-/// are dropped. dropped.
+/// are dropped.
 pub struct Table<R: Record> {
     writer: TableWriter,
     error: Option<CaptureError>,

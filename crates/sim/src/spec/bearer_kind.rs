@@ -22,6 +22,6 @@ pub(super) trait BearerKind {
         Vec::new()
     }
     /// The buffer in a direction, and the key below `path`, which is that of its RLC, that limits
-    /// it. that limits how many do.
+    /// it.
     fn buffering(&self, forward: bool, path: &str) -> (Buffering, String);
 }

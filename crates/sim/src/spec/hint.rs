@@ -1,5 +1,5 @@
 //! Capacity hints: reports of the radio network to the senders of flows to its UEs, and their
-//! transport. gets there.
+//! transport.
 
 use lasthop_units::{Bitrate, Bytes, Duration, Ratio};
 use schemars::JsonSchema;

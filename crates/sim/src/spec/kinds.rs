@@ -8,12 +8,11 @@ use super::wlan::{WirelessLans, WlanChange};
 use super::{Scalar, Spec};
 
 /// Makes the list of all kinds of access and the enum of their changes. An entry: the variant, the
-/// type for the tables, and the type of a change. variant, who answers for the tables, and what a
-/// change is.
+/// type for the tables, and the type of a change.
 macro_rules! kinds_of_access {
     ($($(#[$doc:meta])* $Variant:ident: $tables:expr, $Change:ty;)*) => {
         /// The type for the tables of each kind, in the order of the checks and of the changes of
-        /// one instant. of one instant.
+        /// one instant.
         pub(super) const ALL: &[&dyn AccessSpec] = &[$(&$tables,)*];
 
         /// A change of an access, made by its spec file for its adapter.

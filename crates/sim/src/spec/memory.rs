@@ -27,7 +27,7 @@ pub struct Memory {
     /// Upper bounds of the memory of links [bytes].
     held: BTreeMap<String, u128>,
     /// Memory that does not change during the run: flows, the nodes of groups, and buffers other
-    /// than those of links. those of links.
+    /// than those of links.
     fixed: Arc<Vec<Held>>,
     all: u128,
     limit: u64,

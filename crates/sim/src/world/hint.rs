@@ -1,5 +1,5 @@
 //! Capacity hints from the radio network to the senders of flows. `lte` and `tcp` are independent
-//! of each other. `tcp` are independent of each other.
+//! of each other.
 
 use std::collections::VecDeque;
 

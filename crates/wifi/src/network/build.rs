@@ -170,7 +170,7 @@ impl Wlan {
     }
 
     /// Assembles the frame that is sent to (or from) a station. Returns false if there is no data
-    /// left, or no time. is allowed.
+    /// left, or no time.
     pub(super) fn build(
         &mut self,
         now: Instant,

@@ -47,7 +47,6 @@ pub struct Radios {
     /// Noise of each device [mW].
     noises_mw: Vec<f64>,
     /// `[from * n + to]`: gain by path loss and shadowing, linear; empty before the first refresh.
-    /// refresh.
     gains: Vec<f64>,
     /// When the gains are computed again; MAX if no device moves.
     refresh_at: Instant,

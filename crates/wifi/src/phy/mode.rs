@@ -264,7 +264,7 @@ impl Mode {
     }
 
     /// Probability that `bits` data bits are correct at `sinr` (linear, over the whole width and
-    /// all streams). streams).
+    /// all streams).
     #[inline]
     pub fn success(&self, sinr: f64, bits: f64) -> f64 {
         let sinr = sinr / f64::from(self.streams);

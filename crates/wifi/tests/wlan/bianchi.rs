@@ -98,7 +98,7 @@ fn dsss(rate: u8, tenths: u32, ack: u32) -> Case {
 }
 
 /// The formula gives the published values (802.11a, 6 and 54 Mbit/s, n = 5 and 50, exact fixed
-/// points). points).
+/// points).
 #[test]
 fn the_formula_is_the_published_one() {
     let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-3, "{a} {b}");

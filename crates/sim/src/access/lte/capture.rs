@@ -23,8 +23,7 @@ use crate::access::{AccessOutput, Step};
 use crate::observe::{Direction, Frame, LinkType, Open, Point};
 
 /// The logical channels of bearers of acknowledged mode: the first one and their number. Wireshark
-/// is configured once for all UEs with the mode of each channel. is configured once for all UEs
-/// with the mode of each channel.
+/// is configured once for all UEs with the mode of each channel.
 const ACKNOWLEDGED: (u8, u8) = (3, 4);
 /// Those of unacknowledged mode with numbers of 10 bits, and of 5.
 const UNACKNOWLEDGED: [(u8, u8); 2] = [(7, 2), (9, 2)];

@@ -14,7 +14,7 @@ use super::capture::ANSWERED;
 use crate::access::{AccessOutput, RlcPduRow, Step};
 
 /// The blocks of cells in transmission, by UE and direction (downlink: true), in the order of their
-/// first transmissions. their first transmissions.
+/// first transmissions.
 #[derive(Default)]
 pub struct RlcPdus(BTreeMap<(UeId, bool), VecDeque<OnAir>>);
 

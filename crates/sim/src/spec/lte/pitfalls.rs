@@ -20,7 +20,7 @@ use crate::spec::{FlowSpec, Spec};
 use crate::track::Tracks;
 
 /// The MSS of a sender without information about the path (RFC 9293 section 3.7.1), and the default
-/// of some simulators. of some simulators.
+/// of some simulators.
 const SMALL_MSS: u16 = 536;
 /// I_TBS of MCS 28, the highest of 64QAM (TS 36.213 table 7.1.7.1-1).
 const BEST_I_TBS: u8 = 26;

@@ -179,8 +179,7 @@ impl Default for AmConfig {
 }
 
 /// Shortest duration of a timer: the shortest ones of TS 25.331 are 10 ms, and a period of some
-/// nanoseconds would cause an event at nearly every instant of a run. nanoseconds a run would
-/// hardly advance.
+/// nanoseconds would cause an event at nearly every instant of a run.
 const SHORTEST_TIMER: Duration = Duration::from_millis(1);
 
 impl AmConfig {
