@@ -15,7 +15,7 @@ use crate::math;
 pub enum Purpose {
     /// Loss of a packet on a wired pipe.
     PipeLoss = 1,
-    /// Error of a transport block on the air.
+    /// Decoding error of a transport block.
     BlockError = 2,
     /// Start times and gaps of applications.
     Traffic = 3,

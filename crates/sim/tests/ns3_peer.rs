@@ -108,7 +108,7 @@ const fn peer(goodput: f64, delay: f64, jitter: f64) -> Outcome {
 /// --simTime=2`, `wifi_ac --stas=1 --appRate=0 --simTime=20`, `wifi_ac --stas=5 --mcs=3
 /// --simTime=3`, and `lte_bulk` with the UE exactly 3 km away, each with `--seed=3`, `--rlc`,
 /// `--packet` and `--ues` as the row says. Six other seeds of `lte_dl` give the same within 3 %
-/// (docs/concepts/ ns3-peer.md).
+/// (docs/concepts/ns3-peer.md).
 #[allow(clippy::too_many_lines)] // a row for each run of the peer
 fn table() -> Vec<Row> {
     const WIFI: &str =

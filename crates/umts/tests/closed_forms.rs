@@ -57,9 +57,10 @@ fn goodput_is_the_rate_times_the_blocks_that_survive() {
 }
 
 /// W = 128, status at most every 200 ms, 80 ms of loop: at most W blocks per 280 ms = 128 * 320 /
-/// 0.28 = 146 kbit/s. The loop here: poll at TTI start, 10 ms on the air, up to 20 ms to the next
-/// uplink TTI (strictly after), 20 ms on the air: the report is sent every ceil20(200) ms. The
-/// measured rate must be below W per 200 ms + loop of at least 10 + 20 and above W per 200 + 80 ms.
+/// 0.28 = 146 kbit/s. The loop here: poll at TTI start, 10 ms of transmission, up to 20 ms to the
+/// next uplink TTI (strictly after), 20 ms of transmission: the report is sent every ceil20(200)
+/// ms. The measured rate must be below W per 200 ms + loop of at least 10 + 20 and above W per
+/// 200 + 80 ms.
 #[test]
 fn a_small_window_caps_the_rate() {
     let mut cfg = bearer(0.0);

@@ -105,7 +105,7 @@ fn status_pdus_are_built_to_fit_the_grant() {
     // 15 bits + 10 NACKs of 12 bits + 2 with SO of 42 bits = 219 bits = 28 B.
     assert_eq!(u.am.buffer_status().status, 28);
     for grant in 2..=30u32 {
-        u.data(ms(80), polled(amd(13))); // asks again
+        u.data(ms(80), polled(amd(13))); // requests a report again
         let s = u.pull_status(ms(80), grant).unwrap();
         assert!(Format::am(10, 11).status(&s) <= grant);
         let whole = (((grant * 8 - 15) / 12) as usize).min(10);

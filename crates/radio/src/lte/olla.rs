@@ -92,8 +92,8 @@ mod tests {
     /// neighbouring MCS so that a share p of first transmissions fails, even where another choice
     /// would be better; each block then takes 1 + p TTIs: T = R' / (1 + p), where R' is the mean R
     /// of the mix. The best single MCS has max R(m) / (1 + e(m)). If there is an MCS m with e(m)
-    /// near 0 and the next fails nearly always, the mix is (1 - p) m + p (m + 1), and the cost is 1
-    /// - (1 + p d) / (1 + p), where d = R(m + 1) / R(m) - 1: 7 to 9 % for p = 10 % and steps of 0
+    /// near 0 and the next fails nearly always, the mix is (1 - p) m + p (m + 1), and the cost is
+    /// 1 - (1 + p d) / (1 + p), where d = R(m + 1) / R(m) - 1: 7 to 9 % for p = 10 % and steps of 0
     /// to 25 %. Where m itself fails with p, there is no cost. The loop also moves in steps of 0.5
     /// dB into MCS m - 1, which carries less. On a channel that changes there is no best single
     /// MCS, and the loop follows it.

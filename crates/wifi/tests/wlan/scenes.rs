@@ -125,8 +125,8 @@ fn categories_have_their_order() {
     assert!((1.7..2.4).contains(&ratio), "{ratio}");
 }
 
-/// Voice alone starves background, as follows from the parameters: without collisions voice waits 2
-/// + 3 slots at most, background counts only from the seventh on (the zones of J. Robinson and T.
+/// Voice alone starves background, as follows from the parameters: without collisions voice waits
+/// 2 + 3 slots at most, background counts only from the seventh on (the zones of J. Robinson and T.
 /// Randhawa, IEEE JSAC 22(5), 2004).
 #[test]
 fn voice_leaves_background_nothing() {
