@@ -9,17 +9,17 @@ pub struct BitWriter {
 }
 
 impl BitWriter {
-    /// A writer of so many bytes, more or less.
+    /// Creates a writer with room for about `bytes` bytes.
     pub fn with_capacity(bytes: usize) -> BitWriter {
         BitWriter { bytes: Vec::with_capacity(bytes), used: 0 }
     }
-    /// The lowest `width` bits of `value`, 32 at most.
+    /// Appends the lowest `width` bits of `value`, 32 at most.
     pub fn put(&mut self, value: u32, mut width: u32) {
         while width > 0 {
             if self.used == 0 {
                 self.bytes.push(0);
             }
-            // As many as the last byte has room for.
+            // At most as many bits as the last byte has room for.
             let free = 8 - self.used;
             let now = width.min(free);
             width -= now;
@@ -30,7 +30,7 @@ impl BitWriter {
             self.used = (self.used + now) % 8;
         }
     }
-    /// Whole bytes.
+    /// Appends whole bytes.
     pub fn bytes(&mut self, bytes: &[u8]) {
         if self.used == 0 {
             self.bytes.extend_from_slice(bytes);
@@ -38,15 +38,15 @@ impl BitWriter {
             bytes.iter().for_each(|b| self.put(u32::from(*b), 8));
         }
     }
-    /// A single bit.
+    /// Appends a single bit.
     pub fn flag(&mut self, bit: bool) {
         self.put(u32::from(bit), 1);
     }
-    /// The bytes; a started one is padded with zeros.
+    /// Returns the bytes; an incomplete one is padded with zeros.
     pub fn finish(self) -> Vec<u8> {
         self.bytes
     }
-    /// The bytes, padded with zeros to at least `size` of them.
+    /// Returns the bytes, padded with zeros to at least `size` of them.
     pub fn padded(mut self, size: usize) -> Vec<u8> {
         self.bytes.resize(self.bytes.len().max(size), 0);
         self.bytes
@@ -65,7 +65,7 @@ impl<'a> BitReader<'a> {
     pub const fn new(bytes: &'a [u8]) -> BitReader<'a> {
         BitReader { bytes, at: 0 }
     }
-    /// The next `width` bits; None beyond the end.
+    /// Reads the next `width` bits; None beyond the end.
     pub fn take(&mut self, width: u32) -> Option<u32> {
         if self.at + width as usize > self.bytes.len() * 8 {
             return None;
@@ -81,11 +81,11 @@ impl<'a> BitReader<'a> {
         }
         Some(value)
     }
-    /// The next bit.
+    /// Reads the next bit.
     pub fn flag(&mut self) -> Option<bool> {
         self.take(1).map(|b| b == 1)
     }
-    /// Passes over `bytes` whole bytes.
+    /// Skips `bytes` whole bytes.
     pub const fn skip(&mut self, bytes: usize) {
         self.at += bytes * 8;
     }
@@ -99,7 +99,7 @@ impl<'a> BitReader<'a> {
 mod tests {
     use super::*;
 
-    /// Against one bit after the other, as the clauses draw them.
+    /// Compares with one bit after the other, as in the figures of the clauses.
     #[test]
     fn fields_of_all_widths_lie_behind_each_other_as_their_bits_do() {
         let mut state = 1u64;

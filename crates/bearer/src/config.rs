@@ -1,14 +1,15 @@
-//! What `validate()` says: errors that name the key and the remedy, and warnings of known pitfalls.
+//! Results of `validate()`: errors that name the key and the remedy, and warnings of known
+//! pitfalls.
 
 use thiserror::Error;
 
-/// A value that cannot work.
+/// An invalid value.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{key}: {message}")]
 pub struct ConfigError {
     /// The key, relative to the table that was validated (`rlc.am.tx_window`).
     pub key: String,
-    /// What is wrong and what to write instead.
+    /// The mistake and a valid replacement.
     pub message: String,
 }
 
@@ -33,7 +34,7 @@ pub fn warn(pitfall: bool, key: &str, message: &str, warnings: &mut Vec<Warning>
     }
 }
 
-/// Puts `prefix.` before the keys of a sub-table's verdict.
+/// Puts `prefix.` before the keys in the result of a sub-table's check.
 pub fn within(
     prefix: &str,
     verdict: Result<Vec<Warning>, ConfigError>,

@@ -1,4 +1,4 @@
-//! One direction of a UMTS dedicated channel: a TTI grid, transport blocks, block errors, the way
+//! One direction of a UMTS dedicated channel: a TTI grid, transport blocks, block errors, the delay
 //! to the far end.
 
 use std::collections::VecDeque;
@@ -53,12 +53,12 @@ impl DchConfig {
         DchConfig { tti: Duration::from_millis(20), blocks: 4, ..DchConfig::default() }
     }
 
-    /// What MAC sees.
+    /// The transport format of MAC.
     pub const fn format(&self) -> TransportFormat {
         TransportFormat { tti: self.tti, blocks: self.blocks, payload: self.block_payload }
     }
 
-    /// Refuses what cannot work.
+    /// Refuses invalid values.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         check(TTIS.contains(&self.tti), "tti", "must be 10 us to 10 s, such as \"10 ms\"")?;
         check(self.blocks <= 64, "blocks", "a TTI carries at most 64 transport blocks")?;
@@ -91,7 +91,7 @@ pub struct DchPatch {
 }
 
 impl DchPatch {
-    /// What is given, else what `base` has.
+    /// The given keys, and those of `base` for the others.
     pub fn over(self, base: DchConfig) -> DchConfig {
         DchConfig {
             tti: self.tti.unwrap_or(base.tti),
@@ -118,22 +118,22 @@ pub struct DchStats {
 
 /// One direction of a dedicated channel carrying blocks `B`.
 ///
-/// Law of time: call [`Dch::wake`] whenever the sender may have received data; when `next_tti`
-/// comes, hand the blocks to [`Dch::send`]; when `next_arrival` comes, take them with
-/// [`Dch::arrived`]. One arrival is pending at most.
+/// Law of time: call [`Dch::wake`] whenever the sender may have received data; at `next_tti` pass
+/// the blocks to [`Dch::send`]; at `next_arrival` take them with [`Dch::arrived`]. One arrival is
+/// pending at most.
 #[derive(Clone, Debug)]
 pub struct Dch<B> {
     cfg: DchConfig,
     errors: BlockErrors,
     next_tti: Option<Instant>,
-    /// The air: arrival time and number of surviving blocks of each TTI under way.
+    /// Arrival time and number of decodable blocks of each TTI in transmission.
     ttis: VecDeque<(Instant, u32)>,
     blocks: VecDeque<B>,
     stats: DchStats,
 }
 
 impl<B> Dch<B> {
-    /// A channel direction with the draws of `entity` in the run `seed`.
+    /// Creates a channel direction with the draws of `entity` in the run `seed`.
     pub fn new(cfg: DchConfig, seed: u64, entity: u64) -> Self {
         Dch {
             cfg,
@@ -144,7 +144,7 @@ impl<B> Dch<B> {
             stats: DchStats::default(),
         }
     }
-    /// Its parameters as they are now.
+    /// Its present parameters.
     pub const fn config(&self) -> &DchConfig {
         &self.cfg
     }
@@ -152,11 +152,11 @@ impl<B> Dch<B> {
     pub const fn stats(&self) -> &DchStats {
         &self.stats
     }
-    /// A new block error rate, in force from the next TTI.
+    /// Sets a new block error rate, in force from the next TTI.
     pub fn set_bler(&mut self, bler: Ratio) {
         self.cfg.bler = bler;
     }
-    /// A new number of blocks per TTI (at most 64), in force from the next TTI. Call `wake`
+    /// Sets a new number of blocks per TTI (at most 64), in force from the next TTI. Call `wake`
     /// afterwards.
     pub fn set_blocks(&mut self, blocks: u32) {
         self.cfg.blocks = blocks.min(64);
@@ -164,7 +164,7 @@ impl<B> Dch<B> {
             self.next_tti = None;
         }
     }
-    /// When the next TTI starts that has something to send; `None` while idle.
+    /// When the next TTI with data starts; `None` while idle.
     pub const fn next_tti(&self) -> Option<Instant> {
         self.next_tti
     }
@@ -173,8 +173,8 @@ impl<B> Dch<B> {
         self.ttis.front().map(|(at, _)| *at)
     }
 
-    /// The sender has data: an idle channel starts with the next TTI. What comes at the instant a
-    /// TTI starts is sent in the next one.
+    /// Starts an idle channel with the next TTI if the sender has data. Data that arrives at the
+    /// instant at which a TTI starts is sent in the next one.
     #[inline]
     pub fn wake(&mut self, now: Instant, has_data: bool) {
         if has_data && self.next_tti.is_none() && self.cfg.blocks > 0 {
@@ -186,8 +186,8 @@ impl<B> Dch<B> {
         }
     }
 
-    /// The TTI that starts `now` carries `blocks` (at most `config().blocks`): one draw each.
-    /// Survivors go on the air; the others are passed to `lost`. Call [`Dch::wake`] afterwards.
+    /// Sends `blocks` (at most `config().blocks`) in the TTI that starts `now`, with one draw each.
+    /// Lost blocks are passed to `lost`. Call [`Dch::wake`] afterwards.
     pub fn send(&mut self, now: Instant, blocks: impl Iterator<Item = B>, mut lost: impl FnMut(B)) {
         debug_assert_eq!(self.next_tti, Some(now), "a TTI off the grid");
         self.next_tti = None;
@@ -211,7 +211,7 @@ impl<B> Dch<B> {
         }
     }
 
-    /// Whether [`send`](Self::send) will lose block number `index` of the TTI that starts `now`.
+    /// True if [`send`](Self::send) will lose block number `index` of the TTI that starts `now`.
     pub fn will_lose(&self, now: Instant, index: u64) -> bool {
         let tti = Tti::containing(Instant(now.0 - self.cfg.offset.0), self.cfg.tti);
         self.errors.is_lost(tti, index, self.cfg.bler)
@@ -231,7 +231,7 @@ impl<B> Dch<B> {
         self.blocks.pop_front()
     }
 
-    /// The radio link is lost with everything on the air; each block is passed to `lost`.
+    /// Loses all blocks in transmission at a radio link failure; each is passed to `lost`.
     pub fn cut(&mut self, lost: impl FnMut(B)) {
         self.ttis.clear();
         self.blocks.drain(..).for_each(lost);

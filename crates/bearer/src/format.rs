@@ -4,7 +4,7 @@
 
 use lasthop_units::{Bitrate, Bytes, Duration};
 
-/// How many blocks of which size go into a TTI (TS 25.302 clause 7).
+/// The number and size of the blocks of a TTI (TS 25.302 clause 7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransportFormat {
     /// Transmission time interval.

@@ -1,13 +1,12 @@
-//! Where the octets of each SDU are between two ends: on the air for the first time, sent again by
-//! MAC or by RLC, or all there and waiting for others. For probes; nothing is computed with it.
+//! Stages of SDUs between two ends, by octets: first transmission, retransmission by MAC or by RLC,
+//! or complete and waiting for others. For probes; no result of the simulation depends on them.
 //!
-//! What is transmitted and what arrives is reported octet by octet; a stage follows from that
-//! alone. An SDU is in [`Transmission`](BearerStage::Transmission) from the beginning of its first
-//! octet until the moment at which the last block with new octets of it is due. What is missing
-//! then is sent again, by MAC ([`Harq`](BearerStage::Harq)) until MAC gives a block up or RLC sends
-//! octets again, and by RLC from then on
-//! ([`RlcRetransmission`](BearerStage::RlcRetransmission)). When nothing is missing it waits for
-//! SDUs before it ([`Reordering`](BearerStage::Reordering)).
+//! Callers report transmitted and arrived octets; a stage follows from these reports alone. An SDU
+//! is in [`Transmission`](BearerStage::Transmission) from the beginning of its first octet until
+//! the moment at which the last block with new octets of it is due. Octets missing then are sent
+//! again, by MAC ([`Harq`](BearerStage::Harq)) until MAC gives a block up or RLC sends octets
+//! again, and by RLC from then on ([`RlcRetransmission`](BearerStage::RlcRetransmission)). When no
+//! octet is missing the SDU waits for SDUs before it ([`Reordering`](BearerStage::Reordering)).
 
 use std::collections::BTreeMap;
 
@@ -15,31 +14,31 @@ use lasthop_units::{Instant, PacketId};
 
 use crate::Sdu;
 
-/// What happens to an SDU.
+/// The stage of an SDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BearerStage {
-    /// It waits to be sent, or the rest of it does.
+    /// It waits to be sent, or a part of it does.
     Queue,
-    /// It is on the air for the first time.
+    /// It is transmitted for the first time.
     Transmission,
-    /// MAC sends a block again.
+    /// MAC retransmits a block.
     Harq,
     /// RLC sends octets again, or waits for the report that requests them.
     RlcRetransmission,
-    /// All of it has arrived; it waits for SDUs before it.
+    /// It has completely arrived and waits for SDUs before it.
     Reordering,
     /// It is between the gateway and the node that serves the terminal.
     Core,
 }
 
-/// From `at` on the packet is in this stage.
+/// A packet enters a stage at `at`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BearerNote {
     /// The packet.
     pub id: PacketId,
-    /// Since when; not after the call that says so.
+    /// The start of the stage; not after the call that reports it.
     pub at: Instant,
-    /// What happens to it.
+    /// The stage.
     pub stage: BearerStage,
 }
 
@@ -50,9 +49,9 @@ pub struct Piece {
     pub sdu: Sdu,
     /// The first of the octets.
     pub offset: u32,
-    /// How many.
+    /// Number of octets.
     pub len: u32,
-    /// The PDU's sequence number as it is sent; transparent mode has none.
+    /// The PDU's sequence number in its header; transparent mode has none.
     pub sn: Option<u32>,
 }
 
@@ -62,34 +61,34 @@ type Span = (u32, u32);
 /// Octets that were sent and have not arrived, with the PDU that they were in last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// The first octet, and the one behind the last.
+    /// The first octet, and the one after the last.
     pub span: (u32, u32),
     /// The PDU's sequence number.
     pub sn: Option<u32>,
-    /// When the block that has it was sent: the start of its TTI.
+    /// When the block with it was sent: the start of its TTI.
     pub at: Instant,
-    /// How often these octets were sent.
+    /// Number of transmissions of these octets.
     pub sends: u32,
     /// MAC has given the block up, or a channel without retransmissions has lost it.
     pub lost: bool,
 }
 
-/// One SDU.
+/// The record of one SDU.
 #[derive(Clone, Debug, Default)]
 struct Journey {
     /// Its number in RLC, once it has been sent.
     serial: Option<u64>,
-    /// Its octets.
+    /// Its number of octets.
     size: u32,
-    /// Octets that were sent at least once.
+    /// Number of octets that were sent at least once.
     sent: u32,
     /// When the last block with new octets is due.
     due: Instant,
     /// When MAC has given a block up, or RLC has sent octets again.
     gave_up: Option<Instant>,
-    /// When octets arrived last.
+    /// When the last octets arrived.
     last: Instant,
-    /// What was sent and has not arrived.
+    /// Octets that were sent and have not arrived.
     missing: Vec<Missing>,
 }
 
@@ -98,26 +97,26 @@ struct Journey {
 #[derive(Clone, Debug, Default)]
 pub struct Journeys {
     open: BTreeMap<PacketId, Journey>,
-    /// The newest number that each sender has sent: numbers grow, and an old SDU that is sent again
-    /// after it has left must not be taken for a new one with the same place in the slab.
+    /// The highest serial number that each sender has sent. Numbers grow, and this distinguishes an
+    /// old SDU that is sent again after it has left from a new one with the same place in the slab.
     newest: BTreeMap<u32, u64>,
     notes: Vec<BearerNote>,
 }
 
 impl Journeys {
-    /// A packet waits to be sent.
+    /// Adds a packet, which waits to be sent.
     pub fn enter(&mut self, id: PacketId) {
         self.open.insert(id, Journey::default());
     }
 
-    /// The packet is in this stage, for a reason that its octets do not show.
+    /// Records that the packet is in this stage, for a reason that does not follow from its octets.
     pub fn note(&mut self, now: Instant, id: PacketId, stage: BearerStage) {
         if self.open.contains_key(&id) {
             self.notes.push(BearerNote { id, at: now, stage });
         }
     }
 
-    /// The packet is delivered or dropped at `now`.
+    /// Removes the packet, which is delivered or dropped at `now`.
     pub fn leave(&mut self, now: Instant, id: PacketId) {
         if let Some(journey) = self.open.remove(&id)
             && !journey.missing.is_empty()
@@ -126,14 +125,14 @@ impl Journeys {
         }
     }
 
-    /// What of the packet was sent and has not arrived. Read when it is dropped, before it
-    /// [`leave`](Self::leave)s.
+    /// Octets of the packet that were sent and have not arrived. Read when it is dropped, before
+    /// [`leave`](Self::leave).
     pub fn missing(&self, id: PacketId) -> &[Missing] {
         self.open.get(&id).map_or(&[], |journey| &journey.missing)
     }
 
-    /// A piece leaves `sender` in a block that begins at `now` and is due at the other end at
-    /// `due`, if it is decoded at once.
+    /// Records that a piece leaves `sender` in a block that begins at `now` and is due at the other
+    /// end at `due`, if its first transmission is decoded.
     pub fn sent(&mut self, now: Instant, sender: u32, piece: &Piece, due: Instant) {
         let sdu = &piece.sdu;
         let Some(journey) = self.open.get_mut(&sdu.id) else { return };
@@ -150,7 +149,7 @@ impl Journeys {
         }
     }
 
-    /// These octets have arrived.
+    /// Records that these octets have arrived.
     pub fn arrived(&mut self, now: Instant, piece: &Piece) {
         let sdu = &piece.sdu;
         let Some(journey) = self.of(sdu) else { return };
@@ -163,7 +162,8 @@ impl Journeys {
         }
     }
 
-    /// MAC sends a block with this piece no more; `at` may be the moment at which it was due.
+    /// Records that MAC gives up a block with this piece; `at` may be the moment at which it was
+    /// due.
     pub fn given_up(&mut self, at: Instant, piece: &Piece) {
         if let Some(journey) = self.of(&piece.sdu) {
             journey.gave_up.get_or_insert(at);
@@ -173,7 +173,7 @@ impl Journeys {
         }
     }
 
-    /// The run ends at `now`: where what has not arrived whole is.
+    /// Records, at the end of the run, the stages of SDUs that have not completely arrived.
     pub fn end(&mut self, now: Instant) {
         let Journeys { open, notes, .. } = self;
         for (id, journey) in open.iter().filter(|(_, journey)| journey.sent > 0 && now > journey.due) {
@@ -231,12 +231,12 @@ impl Journey {
         self.due = due.max(self.due);
     }
 
-    /// Since when nothing of it was on its way, if nothing is missing.
+    /// The time from which on it was complete and all its blocks due, if no octet is missing.
     fn idle_since(&self) -> Instant {
         self.last.max(self.due)
     }
 
-    /// Where it was from the moment at which everything was due until `now`.
+    /// Adds the stages from the moment at which all octets were due until `now`.
     fn note_late(&self, id: PacketId, now: Instant, notes: &mut Vec<BearerNote>) {
         let again = self.gave_up.map_or(now, |at| at.max(self.due)).min(now);
         if again > self.due {
@@ -247,7 +247,7 @@ impl Journey {
         }
     }
 
-    /// Takes out what of a span is missing.
+    /// Removes the missing octets of a span and returns them.
     fn take(&mut self, (from, to): Span) -> Vec<Missing> {
         let mut taken = Vec::new();
         for missing in std::mem::take(&mut self.missing) {
@@ -309,9 +309,9 @@ mod tests {
     }
 
     /// PDU 5 has octets 0 to 59, PDU 6 the rest. PDU 5 is lost, PDU 6 arrives. Octets 0 to 29 are
-    /// repeated as a segment of PDU 5 and are on the air; octets 30 to 59 were never repeated.
+    /// repeated as a segment of PDU 5 and in transmission; octets 30 to 59 were never repeated.
     #[test]
-    fn what_is_missing_has_the_pdu_that_it_was_in_last() {
+    fn missing_octets_have_the_pdu_that_they_were_in_last() {
         let mut j = Journeys::default();
         j.enter(sdu().id);
         j.sent(ms(10), 0, &piece(sdu(), 0, 60, 5), ms(14));
@@ -343,8 +343,8 @@ mod tests {
         use BearerStage::{Harq, Queue, RlcRetransmission};
         let mut j = Journeys::default();
         let other = |i| Sdu { id: PacketId::from_index(i), ..sdu() };
-        // On the air still; missing since 14; given up at 38; half sent, which has arrived; all
-        // arrived.
+        // Still in transmission; missing since 14; given up at 38; half sent, which has arrived;
+        // all arrived.
         for (i, due, octets) in [(0, 99, 100), (1, 14, 100), (2, 14, 100), (3, 14, 50), (4, 14, 100)] {
             j.enter(other(i).id);
             j.sent(ms(10), 0, &piece(other(i), 0, octets, 0), ms(due));

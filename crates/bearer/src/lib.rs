@@ -1,5 +1,5 @@
-//! What radio bearers of all generations share: SDUs as descriptors, the two ends and directions,
-//! causes of drops, a channel of transport blocks on a TTI grid, errors and warnings of
+//! Parts that radio bearers of all generations share: SDUs as descriptors, the two ends and
+//! directions, causes of drops, a channel of transport blocks on a TTI grid, errors and warnings of
 //! configurations.
 
 pub mod bits;
@@ -21,7 +21,7 @@ pub use output::{BearerOutput, NotedPdu, PduOutcome};
 pub use sdu::{Direction, DropCause, End, Sdu};
 pub use stats::RlcStats;
 
-/// The smaller of what is there.
+/// The smaller of the values that are present.
 #[inline]
 pub fn earlier<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
     match (a, b) {

@@ -28,7 +28,7 @@ pub enum InfinityWord {
 impl<T: Copy> OrInfinity<T> {
     /// No limit.
     pub const INFINITY: Self = OrInfinity::Infinity(InfinityWord::Infinity);
-    /// The number, if there is one.
+    /// The number, if the value is finite.
     pub const fn value(self) -> Option<T> {
         match self {
             OrInfinity::Value(v) => Some(v),
@@ -37,7 +37,7 @@ impl<T: Copy> OrInfinity<T> {
     }
 }
 
-// Derived, it would answer every mistake with serde's words about untagged enums.
+// Derived code would report every mistake with serde's message about untagged enums.
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for OrInfinity<T> {
     fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         d.deserialize_any(NumberOrInfinity(PhantomData))
@@ -55,7 +55,8 @@ impl<T> NumberOrInfinity<T> {
     {
         T::deserialize(value.into_deserializer()).map(OrInfinity::Value).map_err(|e| {
             let text = e.to_string();
-            // A quantity's own message says what it expects; serde's messages begin so.
+            // The message of a quantity names the expected value; serde's messages begin with this
+            // word.
             if text.starts_with("invalid") {
                 E::custom(format_args!("`{written}` is neither a whole number from 0 on nor \"infinity\""))
             } else {

@@ -1,42 +1,42 @@
-//! What a bearer did.
+//! The output of a bearer.
 
 use lasthop_units::{Instant, Octets};
 
 use crate::{Direction, DropCause, End, Sdu};
 
-/// What a bearer appends to when it is called; reused by the caller.
+/// The output of a bearer's calls; the caller reuses it.
 #[derive(Clone, Debug)]
 pub struct BearerOutput<E> {
     /// Packets that have reached an end, with that end, as they were pushed.
     pub delivered: Vec<(End, Sdu)>,
-    /// Packets that left otherwise, with the end that had pushed them. Each packet is named once in
-    /// all.
+    /// Packets that left in another way, with the end that had pushed them. Each packet is reported
+    /// once in all.
     pub dropped: Vec<(End, Sdu, DropCause)>,
     /// Packets inside that an active queue management marked (ECN), with the end that had pushed
     /// them.
     pub marked: Vec<(End, Sdu)>,
-    /// What happened at which end.
+    /// Events, with the end of each.
     pub events: Vec<(End, E)>,
     /// PDUs that were sent and received, if the bearer is configured to record them.
     pub noted: Vec<NotedPdu>,
 }
 
-/// A PDU of RLC that was noted.
+/// A recorded RLC PDU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotedPdu {
     /// When it was sent, or had arrived.
     pub at: Instant,
-    /// Its way.
+    /// Its direction.
     pub direction: Direction,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: PduOutcome,
-    /// RLC sends its data once more; not known of what has arrived.
+    /// True if RLC has sent its data before; always false for a received PDU.
     pub again: bool,
     /// The octets.
     pub octets: Octets,
 }
 
-/// What became of a PDU.
+/// The outcome of a PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PduOutcome {
     /// It was sent and will arrive.

@@ -1,9 +1,8 @@
-//! What passes between the layers: service data units as descriptors, their outcomes, and the two
-//! ends of a bearer.
+//! Service data units as descriptors, their outcomes, and the two ends of a bearer.
 
 use lasthop_units::{Ecn, Id, PacketId};
 
-/// A service data unit: which packet, and how many bytes it has at this layer.
+/// A service data unit: a packet, and its number of bytes at this layer.
 ///
 /// `serial` is unique among the SDUs pushed into one entity and grows; it outlives the reuse of a
 /// [`PacketId`]. [`Bearer`](lasthop_umts::Bearer) assigns it.
@@ -15,16 +14,16 @@ pub struct Sdu {
     pub id: PacketId,
     /// Size at this layer, in bytes.
     pub size: u32,
-    /// ECN codepoint of the IP packet inside: whether a queue may mark it.
+    /// ECN codepoint of the IP packet inside: a queue may mark it if it is ECT.
     pub ecn: Ecn,
 }
 
 impl Sdu {
-    /// An SDU without a serial number yet.
+    /// Creates an SDU without a serial number.
     pub const fn new(id: PacketId, size: u32) -> Sdu {
         Sdu { serial: 0, id, size, ecn: Ecn::NotEct }
     }
-    /// What a decoder of bytes has of an SDU: in the end, its size alone.
+    /// The SDU of a decoder of bytes, of which only the size is known.
     pub fn anonymous() -> Sdu {
         Sdu { serial: u64::MAX, id: PacketId::from_index(0), size: 0, ecn: Ecn::NotEct }
     }
@@ -96,12 +95,12 @@ impl Direction {
     }
 }
 
-/// Why an SDU left without being delivered.
+/// The cause for which an SDU left without being delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropCause {
     /// The transmission buffer was full.
     BufferFull,
-    /// An active queue management decided so.
+    /// Active queue management dropped it.
     Aqm,
     /// It waited longer than the discard timer allows (TS 25.322 clause 9.7.3.1, TS 36.323 clause
     /// 5.4).
@@ -110,13 +109,13 @@ pub enum DropCause {
     MaxDat,
     /// The RLC entity was reset while the SDU was in transmission (TS 25.322 clause 11.4).
     RlcReset,
-    /// The reset procedure failed: the radio link is lost and the bearer was built anew.
+    /// The reset procedure failed: the radio link is lost and the bearer was re-established.
     RadioLinkFailure,
     /// A PDU was lost and the mode does not retransmit (UM, TM).
     RadioLoss,
     /// It does not fit into a transport block and the mode does not segment (TM).
     TooLarge,
-    /// It has no byte, and no PDU for such a thing exists.
+    /// It has no byte, and there is no PDU for an empty SDU.
     Empty,
     /// The entity was re-established while the SDU was in it (TS 36.322 clause 5.4).
     Reestablishment,
@@ -128,10 +127,10 @@ pub enum DropCause {
     Released,
     /// A mode switch between sidelink and infrastructure dropped it.
     ModeSwitch,
-    /// PDCP held as much as it may.
+    /// PDCP's buffer was full.
     PdcpBufferFull,
-    /// A seamless handover discards what was handed to RLC (TS 36.323 clause 5.2.1.2), and one
-    /// without forwarding all that the source has.
+    /// A seamless handover discards the SDUs that were handed to RLC (TS 36.323 clause 5.2.1.2),
+    /// and one without forwarding all SDUs of the source.
     HandoverDiscard,
     /// It arrived at a cell that the UE had left and that forwards nothing.
     NotForwarded,

@@ -1,6 +1,6 @@
-//! Counters of RLC, whatever the generation.
+//! Counters of RLC for all generations.
 
-/// Counters that all modes share; zero where a mode has no such thing.
+/// Counters that all modes share; zero where a mode does not have the counter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RlcStats {
     /// SDUs that were never sent.

@@ -1,5 +1,5 @@
-//! What a row costs, in memory and on file. Demonstrates in particular: how a table is declared,
-//! filled and finished.
+//! Measures the cost of a row, in memory and on file. Demonstrates in particular: how a table is
+//! declared, filled and finished.
 //!
 //!     cargo run --release -p lasthop-capture --example table_cost
 #![expect(clippy::disallowed_types, reason = "a benchmark looks at the wall clock")]

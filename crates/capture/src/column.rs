@@ -26,13 +26,13 @@ enum Builder {
     Name(Names),
 }
 
-/// A dictionary column: keys of this batch, and the names that the column has seen since the start.
+/// A dictionary column: keys of this batch, and the names in the column since the start.
 struct Names {
     keys: Int32Builder,
     /// By table-wide name: this column's key, or -1.
     key_of: Vec<i32>,
     seen: Vec<NameId>,
-    /// The dictionary, as long as no name was added.
+    /// The dictionary, until a name is added.
     values: Option<ArrayRef>,
 }
 
@@ -100,7 +100,7 @@ impl Column {
         }
     }
 
-    /// The dictionary with all names seen so far, for a column of names.
+    /// The dictionary with all names so far, for a column of names.
     pub fn dictionary(&mut self, names: &[String]) -> Option<ArrayRef> {
         match &mut self.builder {
             Builder::Name(b) => Some(b.values(names)),

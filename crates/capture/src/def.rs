@@ -9,18 +9,18 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 pub struct TableDef {
     /// Its name, as in file names.
     pub name: &'static str,
-    /// What one row is, and what the table is for.
+    /// The meaning of a row, and the purpose of the table.
     pub description: &'static str,
     /// Its columns, in order.
     pub columns: &'static [ColumnDef],
     /// Of a table of samples, whose values hold until the next row of their series: the columns
     /// that distinguish the series. Empty for every other table.
     pub series: &'static [&'static str],
-    /// What a row is about.
+    /// The time to which a row refers.
     pub rows: Rows,
 }
 
-/// What a row of a table is about.
+/// The time to which a row of a table refers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
     /// The moment that the column of its time names.
@@ -32,7 +32,7 @@ pub enum Rows {
 }
 
 impl Rows {
-    /// As `table!` writes it.
+    /// The word for it in `table!`.
     pub const fn word(self) -> &'static str {
         match self {
             Rows::Moment => "moment",
@@ -53,7 +53,7 @@ pub struct ColumnDef {
     pub nullable: bool,
     /// The unit; empty where there is none.
     pub unit: &'static str,
-    /// What it is.
+    /// Its description.
     pub description: &'static str,
 }
 
@@ -99,7 +99,7 @@ impl ColumnDef {
         name => Name,
     }
 
-    /// The same column, where values may be missing.
+    /// The same column with optional values.
     pub const fn nullable(mut self) -> ColumnDef {
         self.nullable = true;
         self

@@ -1,4 +1,4 @@
-//! What can go wrong with a table or a capture.
+//! Errors of tables and captures.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub enum CaptureError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system or the encoder said.
+        /// The error of the system or the encoder.
         reason: String,
     },
     /// The file could not be read, or is no Parquet.
@@ -22,7 +22,7 @@ pub enum CaptureError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system or the decoder said.
+        /// The error of the system or the decoder.
         reason: String,
     },
     /// A row that is not what its table declares: a mistake in the program.
@@ -30,7 +30,7 @@ pub enum CaptureError {
     Row {
         /// The table.
         table: &'static str,
-        /// What does not fit.
+        /// The value that does not fit.
         what: String,
     },
     /// A file of a packet capture could not be created or written to its end.
@@ -38,9 +38,9 @@ pub enum CaptureError {
     Pcapng {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         reason: String,
-        /// What to do about it.
+        /// The remedy.
         remedy: String,
     },
     /// A frame that is not in order: a mistake in the program.
@@ -56,7 +56,7 @@ pub enum CaptureError {
         interface: u32,
         /// The time of the frame [ns since 1970-01-01 00:00 UTC].
         time_ns: u64,
-        /// What is wrong with it.
+        /// The mistake in the frame.
         what: String,
     },
 }
@@ -70,7 +70,7 @@ impl CaptureError {
     }
 }
 
-/// The system's own words where an encoder's error wraps them.
+/// The message of the system, where an encoder's error contains it.
 pub(crate) fn reason(error: &ParquetError) -> String {
     match error {
         ParquetError::External(inner) => match inner.downcast_ref::<io::Error>() {

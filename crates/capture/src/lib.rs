@@ -1,11 +1,11 @@
-//! What a run leaves behind: tables with units and descriptions, in memory as Arrow batches or
-//! streamed to Parquet.
+//! The output of a run: tables with units and descriptions, in memory as Arrow batches or streamed
+//! to Parquet.
 //!
 //! A table is declared once, as the struct of its rows ([`table!`]), filled row by row
 //! ([`Row::append`]) and finished ([`TableWriter::finish`]). Memory is constant when a table is
 //! written to a file, and identical rows give identical bytes.
 //!
-//! Packet captures are the business of [`pcapng`].
+//! [`pcapng`] has packet captures.
 
 mod column;
 mod def;

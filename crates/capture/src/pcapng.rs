@@ -6,8 +6,8 @@
 //! Interface Statistics Block for each interface (4.6). Times are nanoseconds, numbers
 //! little-endian. The octets depend on the calls alone: no clock, no host.
 //!
-//! A file that is being written has `.partial` behind its name. Whole blocks go out together, so
-//! that what a killed process leaves is readable up to the last block that was written; at most
+//! A file that is being written has `.partial` after its name. Whole blocks are written together,
+//! so that the file of a killed process is readable up to the last block that was written; at most
 //! the last 256 KiB and one frame are missing ([`Writer::flush`] writes them earlier). Memory does
 //! not grow with the number of frames.
 
@@ -24,8 +24,8 @@ use crate::CaptureError;
 use block::{Block, COMMENT, timestamp};
 use file::{OpenFile, failure, numbered};
 
-/// The most octets of a frame that are written, whatever the snapshot length: Wireshark 4.0 takes a
-/// file with a longer one for damaged ("cap_len 262145 is larger than 262144").
+/// The most octets of a frame that are written, whatever the snapshot length: Wireshark 4.0 reports
+/// a file with a longer one as damaged ("cap_len 262145 is larger than 262144").
 pub const MAX_CAPTURED: u32 = 262_144;
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
@@ -80,7 +80,7 @@ pub struct Interface {
     pub snaplen: u32,
     /// Its name (`if_name`); left out if empty.
     pub name: String,
-    /// What it is, for readers (`if_description`); left out if empty.
+    /// Its description, for readers (`if_description`); left out if empty.
     pub description: String,
 }
 
@@ -88,7 +88,7 @@ pub struct Interface {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct InterfaceId(u32);
 
-/// The way of a frame, seen from the node that has the interface (section 4.3.1).
+/// The direction of a frame at the node that has the interface (section 4.3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
     /// Unknown: the file has no flags for the frame.
@@ -100,32 +100,33 @@ pub enum Direction {
     Outbound,
 }
 
-/// A frame as an interface sees it.
+/// A frame at an interface.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// Where it is seen.
+    /// The interface.
     pub interface: InterfaceId,
-    /// When [ns since 1970-01-01 00:00 UTC].
+    /// Its time [ns since 1970-01-01 00:00 UTC].
     pub time_ns: u64,
-    /// Its way.
+    /// Its direction.
     pub direction: Direction,
-    /// Its first octets, where these lie apart from the others.
+    /// Its first octets, where these are stored apart from the others.
     pub prefix: &'a [u8],
-    /// Its octets behind `prefix`.
+    /// Its octets after `prefix`.
     pub bytes: &'a [u8],
     /// Octets of value 0 that follow `bytes`: payload that the simulator does not generate.
     pub zeros: u32,
-    /// The octets that it has on the wire: not less than `prefix`, `bytes` and `zeros` together.
+    /// Its length [octet]: not less than `prefix`, `bytes` and `zeros` together.
     pub length: u32,
     /// A number that the same packet has on every interface (`epb_packetid`).
     pub packet: Option<u64>,
-    /// A text for who reads the capture (`opt_comment`), cut after 65535 octets; none if empty.
+    /// A text for readers of the capture (`opt_comment`), cut after 65535 octets; none if empty.
     pub comment: &'a str,
 }
 
 /// A capture as a ring of files, of which the newest are kept. The files are called
-/// `run_00001.pcapng`, `run_00002.pcapng` and so on if the capture is `run.pcapng`. Each is whole
-/// in itself, with all interfaces. Files of an earlier capture that have higher numbers stay.
+/// `run_00001.pcapng`, `run_00002.pcapng` and so on if the capture is `run.pcapng`. Each is
+/// complete in itself, with all interfaces. Files of an earlier capture that have higher numbers
+/// stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ring {
     /// The size of a file at most [bytes]. A file has one frame at least, whatever its size.
@@ -134,31 +135,31 @@ pub struct Ring {
     pub files: NonZeroU32,
 }
 
-/// A file of a capture that is complete.
+/// A complete file of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureFile {
     /// The path of the file.
     pub path: PathBuf,
     /// Its size [bytes].
     pub bytes: u64,
-    /// The frames in it.
+    /// Number of frames in it.
     pub frames: u64,
     /// BLAKE3 of its bytes as hex.
     pub file_hash: String,
 }
 
-/// A capture that is complete.
+/// A complete capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinishedCapture {
     /// Its files, the oldest first: one, or those that the ring kept.
     pub files: Vec<CaptureFile>,
-    /// The frames that were captured, those in removed files of a ring included.
+    /// Number of frames that were captured, those in removed files of a ring included.
     pub frames: u64,
-    /// How many files of the ring were removed.
+    /// Number of files of the ring that were removed.
     pub removed: u64,
 }
 
-/// What the statistics of an interface count from the beginning of the capture.
+/// Counters of an interface from the beginning of the capture.
 #[derive(Default)]
 struct Counts {
     accepted: u64,
@@ -174,7 +175,7 @@ pub struct Writer {
     /// None after a file could not be written.
     file: Option<OpenFile>,
     finished: VecDeque<CaptureFile>,
-    /// Files that were begun.
+    /// Number of files that were begun.
     begun: u64,
     removed: u64,
     frames: u64,
@@ -184,11 +185,11 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// A capture without interfaces that is written to `path`, which is replaced when it is
-    /// finished, or to a ring of files named after `path`.
+    /// Creates a capture without interfaces. It is written to `path`, which is replaced when the
+    /// capture is finished, or to a ring of files named after `path`.
     ///
     /// # Errors
-    /// If the first file cannot be created; the error names it and what to do.
+    /// If the first file cannot be created; the error names the file and the remedy.
     pub fn create(path: &Path, section: Section, ring: Option<Ring>) -> Result<Writer, CaptureError> {
         let mut writer = Writer {
             path: path.to_owned(),
@@ -220,8 +221,8 @@ impl Writer {
 
     /// Appends a frame, cut to the snapshot length of its interface. If the file cannot be written,
     /// the error is kept for [`error`](Writer::error) and [`finish`](Writer::finish), and the
-    /// frames from there on are left out. So it is with a frame that is not in order, which is a
-    /// mistake in the program: another writer's interface, or more octets than its length.
+    /// frames from there on are left out. The same applies to an invalid frame, which is a mistake
+    /// in the program: another writer's interface, or more octets than its length.
     pub fn frame(&mut self, frame: &Frame<'_>) {
         let id = frame.interface.0 as usize;
         let Some((interface, _)) = self.interfaces.get(id) else {
@@ -249,14 +250,14 @@ impl Writer {
         self.keep(Err(CaptureError::Frame { path, interface, time_ns: frame.time_ns, what }));
     }
 
-    /// Counts a frame that `interface` saw and a filter left out: the statistics tell how many.
+    /// Counts a frame at `interface` that a filter left out: the statistics have the number.
     pub fn passed_over(&mut self, interface: InterfaceId) {
         if let Some((_, counts)) = self.interfaces.get_mut(interface.0 as usize) {
             counts.passed_over += 1;
         }
     }
 
-    /// Writes what is still gathered in memory, for who reads the file meanwhile.
+    /// Writes the blocks that are still in memory, for a program that reads the file meanwhile.
     pub fn flush(&mut self) {
         let result = self.file.as_mut().map_or(Ok(()), OpenFile::flush);
         self.keep(result);
@@ -267,12 +268,12 @@ impl Writer {
         self.error.as_ref()
     }
 
-    /// Writes the statistics, which say that the capture ended at `end_ns` [ns since 1970-01-01
-    /// 00:00 UTC], and gives the last file its name.
+    /// Writes the statistics, with `end_ns` as the end of the capture [ns since 1970-01-01 00:00
+    /// UTC], and gives the last file its name.
     ///
     /// # Errors
-    /// If a file could not be written, at any moment since the start. The error names it and what
-    /// to do. The file keeps `.partial` behind its name, and what is in it is readable.
+    /// If a file could not be written, at any moment since the start. The error names the file and
+    /// the remedy. The file keeps `.partial` after its name, and its contents are readable.
     pub fn finish(mut self, end_ns: u64) -> Result<FinishedCapture, CaptureError> {
         self.latest_ns = self.latest_ns.max(end_ns);
         let result = self.close(Some(end_ns));
@@ -295,7 +296,7 @@ impl Writer {
         }
     }
 
-    /// Begins the next file: the section and all interfaces known so far.
+    /// Begins the next file: the section and all interfaces so far.
     fn open(&mut self) -> Result<(), CaptureError> {
         self.begun += 1;
         let path = match self.ring {
@@ -311,8 +312,8 @@ impl Writer {
         file.flush()
     }
 
-    /// Appends the block that `make` makes, which has `frames` packets. The block is written to the
-    /// next file of a ring if it does not fit into this one with the statistics of `interfaces`
+    /// Appends the block that `make` writes, which has `frames` packets. The block is written to
+    /// the next file of a ring if it does not fit into this one with the statistics of `interfaces`
     /// interfaces.
     fn append(
         &mut self,
@@ -356,12 +357,12 @@ impl Writer {
         Ok(())
     }
 
-    /// Removes the oldest files until there is a place for one more.
+    /// Removes the oldest files until there is room for one more.
     fn make_room(&mut self, ring: Ring) -> Result<(), CaptureError> {
         while self.finished.len() >= ring.files.get() as usize {
             let Some(oldest) = self.finished.pop_front() else { break };
             match fs::remove_file(&oldest.path) {
-                // Who reads the ring may have moved it away.
+                // A reader of the ring may have moved the file away.
                 Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(failure(&oldest.path, &e)),
                 _ => {}
             }
@@ -371,13 +372,13 @@ impl Writer {
     }
 }
 
-/// The octets of a frame that `interface` captures at most.
+/// The most octets of a frame that `interface` captures.
 fn limit(interface: &Interface) -> u32 {
     if interface.snaplen == 0 { MAX_CAPTURED } else { interface.snaplen.min(MAX_CAPTURED) }
 }
 
-/// A Section Header Block (section 4.1). The length of the section is left unspecified: it would
-/// have to be known before the section is written.
+/// Writes a Section Header Block (section 4.1). The length of the section is left unspecified: it
+/// would have to be known before the section is written.
 fn begin_section(out: &mut Vec<u8>, section: &Section) {
     Block::begin(out, SECTION_HEADER)
         .u32(0x1a2b_3c4d)
@@ -390,7 +391,7 @@ fn begin_section(out: &mut Vec<u8>, section: &Section) {
         .end();
 }
 
-/// An Interface Description Block (section 4.2).
+/// Writes an Interface Description Block (section 4.2).
 fn describe(out: &mut Vec<u8>, interface: &Interface) {
     Block::begin(out, INTERFACE_DESCRIPTION)
         .u16(interface.link_type)
@@ -402,7 +403,7 @@ fn describe(out: &mut Vec<u8>, interface: &Interface) {
         .end();
 }
 
-/// An Enhanced Packet Block (section 4.3).
+/// Writes an Enhanced Packet Block (section 4.3).
 fn encode(out: &mut Vec<u8>, frame: &Frame<'_>, limit: u32) {
     let prefix = &frame.prefix[..frame.prefix.len().min(limit as usize)];
     let bytes = &frame.bytes[..frame.bytes.len().min(limit as usize - prefix.len())];
@@ -432,8 +433,8 @@ fn encode(out: &mut Vec<u8>, frame: &Frame<'_>, limit: u32) {
     block.end();
 }
 
-/// An Interface Statistics Block (section 4.6) of the moment `time_ns`. A file of a ring that is
-/// not the last one has no `end_ns`: the capture has not ended there.
+/// Writes an Interface Statistics Block (section 4.6) of the moment `time_ns`. A file of a ring
+/// that is not the last one has no `end_ns`, because the capture goes on after it.
 fn statistics(out: &mut Vec<u8>, id: u32, counts: &Counts, time_ns: u64, (start, end): (u64, Option<u64>)) {
     let mut block = Block::begin(out, INTERFACE_STATISTICS)
         .u32(id)

@@ -1,4 +1,4 @@
-//! Reading a table back from its Parquet file.
+//! Reading of a table from its Parquet file.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,7 +10,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use crate::sink::BATCH_ROWS;
 use crate::{CaptureError, error::reason};
 
-/// A table read back.
+/// A table that was read.
 #[derive(Clone, Debug)]
 pub struct ReadTable {
     /// Its schema, with units and descriptions in the metadata.
@@ -26,10 +26,11 @@ impl ReadTable {
     }
 }
 
-/// The table in the Parquet file at `path`.
+/// Reads the table in the Parquet file at `path`.
 ///
 /// # Errors
-/// If the file is not there, not readable, cut off or no Parquet; the error names it.
+/// If the file does not exist, or is not readable, truncated or no Parquet file; the error names
+/// it.
 pub fn read_parquet(path: &Path) -> Result<ReadTable, CaptureError> {
     let file = File::open(path).map_err(|e| CaptureError::read(path, e))?;
     let builder =

@@ -2,7 +2,7 @@
 
 use crate::{CaptureError, ColumnType, TableDef, TableWriter, Value};
 
-/// What can stand in a column: the column's type follows from the field's.
+/// A value of a column, whose type follows from the field's type.
 pub trait Cell {
     /// The type of the column.
     const KIND: ColumnType;
@@ -154,7 +154,7 @@ macro_rules! table {
     };
 }
 
-/// What a row of a table is about.
+/// The time to which a row of a table refers.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! rows {
@@ -169,7 +169,7 @@ macro_rules! rows {
     };
 }
 
-/// The name of a column: the field's, or the one that is given.
+/// The name of a column: the field's, or the one after `as`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! column_name {

@@ -13,7 +13,7 @@ use parquet::file::properties::{WriterProperties, WriterVersion};
 use crate::CaptureError;
 use crate::error::reason;
 
-/// Rows of a batch; a table is flushed whenever so many are together.
+/// Rows of a batch; a table is flushed whenever it has this many rows in memory.
 pub const BATCH_ROWS: usize = 65_536;
 
 /// Rows of a row group: what the encoder holds in memory at most.
@@ -21,8 +21,8 @@ const GROUP_ROWS: usize = 4 * BATCH_ROWS;
 /// Zstandard level: its default, near its best ratio per time.
 const LEVEL: i32 = 3;
 
-/// An open Parquet file. Its bytes depend on the rows alone: no time, no host, no version of a
-/// library in the footer.
+/// An open Parquet file. Its bytes depend on the rows alone: the footer has no time, host or
+/// version of a library.
 pub(crate) struct ParquetFile {
     path: PathBuf,
     writer: ArrowWriter<Hashing<BufWriter<File>>>,
@@ -48,8 +48,8 @@ impl ParquetFile {
         self.writer.write(batch).map_err(|e| CaptureError::write(&self.path, reason(&e)))
     }
 
-    /// Writes the footer. Returns the path, the BLAKE3 of the file's bytes as hex, and how many
-    /// they are.
+    /// Writes the footer. Returns the path, the BLAKE3 of the file's bytes as hex, and their
+    /// number.
     pub fn finish(self) -> Result<(PathBuf, String, u64), CaptureError> {
         let ParquetFile { path, writer } = self;
         let mut out = writer.into_inner().map_err(|e| CaptureError::write(&path, reason(&e)))?;
@@ -59,7 +59,7 @@ impl ParquetFile {
     }
 }
 
-/// Passes bytes on and hashes them.
+/// Passes bytes to the inner writer and hashes them.
 struct Hashing<W> {
     inner: W,
     hasher: blake3::Hasher,

@@ -1,4 +1,4 @@
-//! Filling a table row by row.
+//! Writing of a table row by row.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::sink::{BATCH_ROWS, ParquetFile};
 use crate::value::{NameId, Value};
 use crate::{CaptureError, ColumnType, TableDef};
 
-/// Where a table is written.
+/// The destination of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sink {
     /// Kept as batches.
@@ -39,7 +39,7 @@ enum Target {
     File(Box<ParquetFile>),
 }
 
-/// A table that is complete.
+/// A complete table.
 #[derive(Debug)]
 pub struct FinishedTable {
     /// Its declaration.
@@ -50,7 +50,7 @@ pub struct FinishedTable {
     pub rows: u64,
     /// BLAKE3 of schema and rows as hex: the same in memory and on file.
     pub content_hash: String,
-    /// The rows, or where they are.
+    /// The rows, or the file that has them.
     pub data: TableData,
 }
 
@@ -71,7 +71,7 @@ pub enum TableData {
 }
 
 impl TableWriter {
-    /// An empty table that is written to `sink`.
+    /// Creates an empty table that is written to `sink`.
     ///
     /// # Errors
     /// If the file cannot be created; the error names it.
@@ -98,7 +98,7 @@ impl TableWriter {
         })
     }
 
-    /// The id of `name` in this table: once per name, not per row.
+    /// Returns the id of `name` in this table; call it once per name, not per row.
     pub fn intern(&mut self, name: &str) -> NameId {
         if let Some(id) = self.name_ids.get(name) {
             return *id;
@@ -151,7 +151,7 @@ impl TableWriter {
         CaptureError::Row { table, what }
     }
 
-    /// Rows so far.
+    /// Number of rows so far.
     pub fn rows(&self) -> u64 {
         self.rows
     }
@@ -184,7 +184,7 @@ impl TableWriter {
         CaptureError::Row { table: self.def.name, what: error.to_string() }
     }
 
-    /// Writes what is left and closes the table.
+    /// Writes the rest and closes the table.
     ///
     /// # Errors
     /// If the file cannot be written to its end.
@@ -201,8 +201,8 @@ impl TableWriter {
         Ok(FinishedTable { def: self.def, schema: self.schema, rows: self.rows, content_hash, data })
     }
 
-    /// Names only ever join a dictionary at its end, so the last one serves the keys of every
-    /// batch.
+    /// Shares the last dictionary among all batches: names are only appended to a dictionary, so
+    /// the last one has the keys of every batch.
     fn share_dictionaries(&mut self, batches: Vec<RecordBatch>) -> Result<Vec<RecordBatch>, CaptureError> {
         let names = &self.names;
         let dictionaries: Vec<Option<ArrayRef>> =
@@ -223,8 +223,8 @@ impl TableWriter {
     }
 }
 
-/// Feeds one column of one batch into the hash: for each row a byte that says whether there is a
-/// value, then the value.
+/// Hashes one column of one batch: for each row a byte that is 1 if there is a value, then the
+/// value.
 fn hash_array(hash: &mut blake3::Hasher, array: &ArrayRef, kind: ColumnType) {
     let mut bytes = Vec::with_capacity(array.len() * 9);
     let mut put = |value: Option<[u8; 8]>| match value {

@@ -1,6 +1,7 @@
-//! Captures read by Wireshark's own command-line tools, which are independent of the writer.
+//! Tests that read captures with Wireshark's command-line tools, which are independent of the
+//! writer.
 //!
-//! Where `tshark` is not installed, each test says so on standard error and tries nothing. With
+//! Where `tshark` is not installed, each test reports this on standard error and passes. With
 //! `LASTHOP_NEEDS_TSHARK` in the environment it fails instead.
 
 use std::fs;
@@ -12,7 +13,7 @@ use lasthop_capture::pcapng::{
     Direction, Frame, Interface, InterfaceId, MAX_CAPTURED, Ring, Section, Writer,
 };
 
-/// A folder that is gone after the test.
+/// A folder that is removed after the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -33,7 +34,7 @@ impl Drop for Folder {
     }
 }
 
-/// What a tool said: whether it succeeded, its output, and its complaints.
+/// The result of a tool: success, output, and errors.
 struct Said {
     success: bool,
     output: String,
@@ -48,12 +49,13 @@ fn run(tool: &str, arguments: &[&str], file: &Path) -> Said {
     let out = command.output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let errors = text(&out.stderr);
-    // Root is warned, which says nothing of the file.
+    // The tool warns the user root, which does not concern the file.
     let errors = errors.lines().filter(|l| !l.contains("Running as user")).collect::<Vec<_>>().join("\n");
     Said { success: out.status.success(), output: text(&out.stdout), errors }
 }
 
-/// True if the tools are installed; else the reason is written past the test harness's capture.
+/// True if the tools are installed; else the reason is written to standard error without the test
+/// harness's capture.
 fn installed(test: &str) -> bool {
     let there = ["tshark", "capinfos"].iter().all(|t| Command::new(t).arg("--version").output().is_ok());
     if !there {
@@ -135,7 +137,8 @@ fn small(path: &Path) {
         Frame { direction: Direction::Inbound, ..frame(pdu, 200_000_000, &inner) },
         Frame { zeros: 1_400, length: 1_428, ..frame(ip, 1_000_000_000, head) },
         Frame { zeros: 1_400, length: 1_428, comment: "ä\n2", ..frame(short, 2_000_000_001, head) },
-        // Time may go back: the way of a frame can be known after a later one was seen elsewhere.
+        // Times may decrease: the direction of a frame can be determined after a later frame was
+        // captured at another interface.
         frame(ip, 2_000_000_000, &packet),
     ];
     frames.iter().for_each(|f| writer.frame(f));
@@ -253,7 +256,7 @@ fn the_blocks_are_those_of_the_format() {
     assert_eq!(statistics, expected.concat());
     // Each block but the two frames that have no option ends its options.
     assert_eq!(options.iter().filter(|o| *o == "End of Options").count(), found.len() - 2);
-    // This dissector shows the moment of the statistics, not that of these two options.
+    // This dissector shows the time of the statistics, not of these two options.
     for time in ["Start Time", "End Time"] {
         assert_eq!(options.iter().filter(|o| *o == time).count(), 3);
     }
@@ -305,7 +308,7 @@ fn a_file_cut_off_in_its_last_block_keeps_all_earlier_frames() {
     let whole = fs::metadata(&path).unwrap().len() as usize;
     let last = Frame { direction: Direction::Inbound, ..frame(id, 9, &[0x45]) };
     writer.frame(&last);
-    // As after a panic: no statistics, no new name.
+    // As after a panic: no statistics, no final name.
     drop(writer);
     let bytes = fs::read(&path).unwrap();
     // 28 octets before the packet, 4 of it, 8 of flags, 4 of the end of options, 4 of the length.
@@ -328,14 +331,14 @@ fn a_file_cut_off_in_its_last_block_keeps_all_earlier_frames() {
 /// The variable with the path to which the process of [`a_child_writes`] writes.
 const TARGET: &str = "LASTHOP_TEST_CAPTURE";
 
-/// The capture that a child makes: frames of 132 octets, until it is killed or cannot write.
+/// The capture of a child process: frames of 132 octets, until it is killed or cannot write.
 #[test]
 fn a_child_writes() {
     let Some(path) = std::env::var_os(TARGET) else { return };
     let packet = ip_udp(1, 72);
     let mut writer = Writer::create(Path::new(&path), section(), None).unwrap();
     let id = writer.interface(interface(101, 0, "a"));
-    // Ends by itself at 1.3 GB, should nothing stop it.
+    // Ends at 1.3 GB, if it is not stopped before.
     for n in 0..10_000_000 {
         writer.frame(&frame(id, n, &packet));
         if writer.error().is_some() {
@@ -345,7 +348,7 @@ fn a_child_writes() {
     println!("{:?}", writer.finish(START_NS).map_err(|e| e.to_string()));
 }
 
-/// This program again, with [`a_child_writes`] alone.
+/// A command that runs this program with [`a_child_writes`] alone.
 fn child_that_writes_to(path: &Path, shell: &str) -> Command {
     let mut child = Command::new("sh");
     child.args(["-c", &format!("{shell} exec \"$0\" a_child_writes --exact --nocapture")]);
@@ -353,7 +356,7 @@ fn child_that_writes_to(path: &Path, shell: &str) -> Command {
     child
 }
 
-/// Every whole block of [`a_child_writes`] that is in `folder` is read.
+/// Checks that every whole block of [`a_child_writes`] in `folder` is read.
 fn what_the_child_left_is_read(folder: &Folder) {
     let path = folder.file("t.pcapng.partial");
     let mut writer = Writer::create(&folder.file("head.pcapng"), section(), None).unwrap();
@@ -365,7 +368,7 @@ fn what_the_child_left_is_read(folder: &Folder) {
     let said = run("capinfos", &["-c", "-M", "-T", "-r"], &path);
     assert!(said.output.trim_end().ends_with(&format!("\t{frames}")), "{frames}: {}", said.output);
     assert_eq!(said.errors.contains("cut short"), rest > 0, "{rest}: {}", said.errors);
-    // Two megabytes are enough to see that the frames are those that were written.
+    // Two megabytes are enough to check that the frames are those that were written.
     let most = frames.min(15_000).to_string();
     let fields = ["-n", "-c", &most, "-T", "fields", "-e", "frame.time_epoch", "-e", "frame.protocols", "-r"];
     let said = run("tshark", &fields, &path);
@@ -434,7 +437,7 @@ fn the_longest_frame_is_the_longest_that_wireshark_reads() {
     let said = run("tshark", &arguments, &path);
     assert!(said.success && said.errors.is_empty(), "{}", said.errors);
     assert_eq!(said.output, format!("{MAX_CAPTURED}\t1000028\n"));
-    // The same block with one octet more and its padding, so that nothing but the length is wrong.
+    // The same block with one octet more and its padding, so that only the length is wrong.
     let mut bytes = fs::read(&path).unwrap();
     // The second word of this value: the first one is the interface's snapshot length.
     let mut words = bytes.chunks(4).enumerate().filter(|(_, w)| *w == MAX_CAPTURED.to_le_bytes());

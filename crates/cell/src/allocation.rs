@@ -1,9 +1,10 @@
-//! The mechanism under the scheduling policies: who gets which resource block groups of a TTI's
-//! downlink (allocation type 0 of TS 36.213 clause 7.1.6.1 and TS 38.214 clause 5.1.2.2.1).
+//! Allocation of the resource block groups of a TTI's downlink among candidates, by the weights of
+//! a scheduling policy (allocation type 0 of TS 36.213 clause 7.1.6.1 and TS 38.214 clause
+//! 5.1.2.2.1).
 //!
-//! It works on weights, rates and needs, and has neither UEs nor HARQ: the caller has taken out
-//! what retransmissions and persistent grants occupy, and turns groups into transport blocks
-//! afterwards.
+//! Its inputs are weights, rates and needs; it uses neither UEs nor HARQ. The caller has removed
+//! the groups that retransmissions and persistent grants occupy, and forms transport blocks from
+//! the allocated groups.
 
 use lasthop_engine::simd::{Kernel, wide};
 
@@ -14,7 +15,7 @@ use crate::scheduler::Domain;
 /// at most 19 (TS 38.214 table 5.1.2.2.1-1: 36 blocks in groups of 2 that begin at an odd one).
 pub type Groups = u32;
 
-/// The downlink band as resource allocation type 0 cuts it.
+/// The downlink band, divided into the groups of resource allocation type 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Band {
     blocks: u32,
@@ -23,9 +24,9 @@ pub struct Band {
 }
 
 impl Band {
-    /// A carrier of `blocks` resource blocks in groups of `size`; the last one is shorter where the
-    /// division leaves a rest. `whole_groups` leaves that rest unused, as ns-3 does (25 blocks:
-    /// 12 groups of 2).
+    /// A carrier of `blocks` resource blocks in groups of `size`; the last one is shorter if the
+    /// division has a remainder. `whole_groups` leaves the remainder unused, as ns-3 does (25
+    /// blocks: 12 groups of 2).
     #[inline]
     pub const fn new(blocks: u32, size: u32, whole_groups: bool) -> Band {
         let groups = if whole_groups { blocks / size } else { blocks.div_ceil(size) };
@@ -57,7 +58,7 @@ impl Band {
     pub fn blocks<const WORDS: usize>(&self, set: Groups) -> RbSet<WORDS> {
         bits(set).fold(RbSet::EMPTY, |rbs, g| rbs | RbSet::range(self.first(g), self.len(g)))
     }
-    /// How many blocks the groups `set` have.
+    /// Number of blocks in the groups `set`.
     #[inline]
     pub fn count(&self, set: Groups) -> u32 {
         // Only the last group may be short.
@@ -81,33 +82,33 @@ pub fn bits(set: Groups) -> impl Iterator<Item = u32> {
 
 /// Most groups of a carrier.
 const GROUPS_MAX: usize = 28;
-/// No candidate.
+/// Index that stands for no candidate.
 const NOBODY: u32 = u32::MAX;
 
-/// What the mechanism reads of a candidate.
+/// The inputs of the allocation for a candidate.
 #[derive(Clone, Copy, Debug)]
 pub struct Need {
-    /// The policy's weight; 0 or below: not in this TTI.
+    /// The policy's weight; 0 or below: no group in this TTI.
     pub weight: f64,
-    /// What it has to send [bit].
+    /// Data to send [bit].
     pub bits: f64,
     /// Average of what it was served [bit per TTI], above 0.
     pub average: f64,
 }
 
-/// How the policies' wishes are carried out.
+/// The rules by which weights become an allocation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
-    /// How the weights are spent.
+    /// The domain in which the weights apply.
     pub domain: Domain,
     /// Window of the averages [TTI].
     pub window: f64,
-    /// [`Domain::Equal`] gives all candidates exactly the same and leaves the rest of the division
-    /// empty (ns-3); otherwise the rest is handed out by turns.
+    /// [`Domain::Equal`] gives all candidates the same number of groups and leaves the remainder of
+    /// the division unused (ns-3); otherwise the remainder is given out in turns.
     pub exact_shares: bool,
 }
 
-/// Makes the groups beside `allowed` of a candidate's row of rates none of its own.
+/// Excludes the groups outside `allowed` from a candidate's row of rates.
 #[inline]
 pub fn forbid(row: &mut [f32], allowed: Groups) {
     for (g, rate) in row.iter_mut().enumerate() {
@@ -117,13 +118,13 @@ pub fn forbid(row: &mut [f32], allowed: Groups) {
     }
 }
 
-/// In the place of a rate: the candidate may not have the group, whatever the policy says. (A rate
-/// of 0 is a channel out of range, on which it may still have its share.)
+/// Replaces a rate: the candidate must not get the group, whatever its weight. (A rate of 0 is a
+/// channel out of range, which may still be part of the candidate's share.)
 const FORBIDDEN: f32 = -1.0;
 
-/// Divides the groups `free`. `rates` has a row of `band.groups()` values per candidate: what each
-/// block of the group would carry [bit]. Writes one set per candidate to `given`; no candidate gets
-/// more than it needs.
+/// Divides the groups `free`. `rates` has a row of `band.groups()` values per candidate: the bits
+/// that each block of the group would carry. Writes one set per candidate to `given`; no candidate
+/// gets more than it needs.
 pub fn allocate(
     band: &Band,
     rules: &Rules,
@@ -160,12 +161,12 @@ pub fn allocate(
     }
 }
 
-/// Memory that [`allocate`] uses again.
+/// Memory that [`allocate`] reuses.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     /// Candidates by descending weight, or those whose need is not met.
     live: Vec<u32>,
-    /// What each was given [bit].
+    /// Bits given to each candidate.
     carried: Vec<f64>,
 }
 
@@ -180,13 +181,13 @@ impl Table<'_> {
     fn rate(&self, candidate: u32, group: u32) -> f32 {
         self.rates[(candidate * self.band.groups + group) as usize]
     }
-    /// What group `g` would carry for candidate `i` [bit].
+    /// Bits that group `g` would carry for candidate `i`.
     #[inline]
     fn carries(&self, i: u32, g: u32) -> f64 {
         f64::from(self.rate(i, g)) * f64::from(self.band.len(g))
     }
 
-    /// Candidates with a positive weight, the largest first, the first of equals first.
+    /// Sorts candidates with a positive weight, the largest first, the first of equals first.
     fn in_order(&self, scratch: &mut Scratch) {
         let weight = |i: &u32| self.needs[*i as usize].weight;
         scratch.live.clear();
@@ -194,13 +195,13 @@ impl Table<'_> {
         scratch.live.sort_unstable_by(|a, b| weight(b).total_cmp(&weight(a)).then(a.cmp(b)));
     }
 
-    /// Each group to the highest metric among those whose need is not met and that can use the
-    /// group. The winners of all groups are found in one pass; again only when one of them has had
-    /// enough.
+    /// Gives each group to the candidate with the highest metric among those that need more and can
+    /// use the group. The winners of all groups are found in one pass, and again only when one of
+    /// them needs no more.
     fn by_group(&self, free: Groups, channel_aware: bool, scratch: &mut Scratch, given: &mut [Groups]) {
         let Scratch { live, carried, .. } = scratch;
         let mut winners = wide(Winners { table: self, channel_aware, live });
-        // A candidate has left `live` since.
+        // Set when a candidate has left `live`.
         let mut stale = false;
         for g in bits(free) {
             if stale && winners[g as usize] != NOBODY && !live.contains(&winners[g as usize]) {
@@ -223,8 +224,8 @@ impl Table<'_> {
         }
     }
 
-    /// Group by group to the highest metric, which falls with every group that a candidate is
-    /// given.
+    /// Gives group by group to the highest metric, which falls with every group that the candidate
+    /// is given.
     fn by_turns(
         &self,
         free: Groups,
@@ -256,7 +257,7 @@ impl Table<'_> {
         }
     }
 
-    /// The first takes its best groups until it has what it needs, then the next.
+    /// Gives the first candidate its best groups until its need is met, then the next.
     fn by_candidate(&self, mut free: Groups, scratch: &Scratch, given: &mut [Groups]) {
         for i in &scratch.live {
             let mut missing = self.needs[*i as usize].bits;
@@ -272,7 +273,7 @@ impl Table<'_> {
         }
     }
 
-    /// The group of `free` with the highest rate above 0, the lowest of equals.
+    /// Returns the group of `free` with the highest rate above 0, the lowest of equals.
     fn best_group(&self, i: u32, free: Groups) -> Option<u32> {
         let mut best: Option<(f32, u32)> = None;
         for g in bits(free) {
@@ -284,8 +285,9 @@ impl Table<'_> {
         best.map(|(_, g)| g)
     }
 
-    /// floor(groups / candidates) each, at least one, in the order of the weights; then, unless
-    /// shares are exact, what is left to those that need more, one group at a time.
+    /// Gives each candidate floor(groups / candidates) groups, at least one, in the order of the
+    /// weights; then, unless shares are exact, the rest to those that need more, one group at a
+    /// time.
     fn in_equal_shares(&self, mut free: Groups, exact: bool, scratch: &mut Scratch, given: &mut [Groups]) {
         let Scratch { live, carried } = scratch;
         carried.clear();
@@ -320,7 +322,8 @@ impl Table<'_> {
     }
 }
 
-/// Finds by group which of `live` has the highest metric above 0, the first of equals.
+/// Finds for each group the candidate of `live` with the highest metric above 0, the first of
+/// equals.
 struct Winners<'a> {
     table: &'a Table<'a>,
     channel_aware: bool,
@@ -338,7 +341,7 @@ impl Kernel for Winners<'_> {
             let row = &rates[*i as usize * groups..][..groups];
             let weight = needs[*i as usize].weight as f32;
             for ((rate, best), winner) in row.iter().zip(&mut best).zip(&mut winners) {
-                // A group without a rate has a metric of 0, whatever the weight.
+                // The metric of a group without a rate is 0.
                 let metric = if self.channel_aware { weight * rate } else { weight * rate.min(1.0) };
                 let better = metric > *best;
                 *best = if better { metric } else { *best };
@@ -399,25 +402,26 @@ mod tests {
         }
     }
 
-    /// Group 0 is good for the first, group 1 for the second: 10 and 2 bits a block, 3 and 8.
+    /// Group 0 has the higher rate for the first, group 1 for the second: 10 and 2 bits a block, 3
+    /// and 8.
     #[test]
     fn in_the_frequency_domain_each_gets_where_it_is_best() {
         let band = Band::new(4, 2, false);
         let rates = [10.0, 2.0, 3.0, 8.0];
         let aware = Domain::Frequency { channel_aware: true, counts_given: false };
         assert_eq!(run(&band, aware, false, &[need(1.0, FULL); 2], &rates), [1, 2]);
-        // A hundred times the weight beats any channel; what it does not need is given to the
-        // other.
+        // A hundred times the weight outweighs any channel; groups that this candidate does not
+        // need are given to the other.
         assert_eq!(run(&band, aware, false, &[need(100.0, FULL), need(1.0, FULL)], &rates), [3, 0]);
         assert_eq!(run(&band, aware, false, &[need(100.0, 20.0), need(1.0, FULL)], &rates), [1, 2]);
         assert_eq!(run(&band, Domain::Time, false, &[need(1.0, 16.0), need(2.0, 16.0)], &rates), [1, 2]);
-        // A rate of 0 is no channel.
+        // With a rate of 0 there is no channel.
         assert_eq!(run(&band, aware, false, &[need(1.0, FULL)], &[0.0, 1.0]), [2]);
         assert_eq!(run(&band, Domain::Time, false, &[need(1.0, FULL)], &[0.0, 1.0]), [2]);
     }
 
     /// Equal averages of 1000 bit, groups of 100: with window 99 a group adds 100/99 to an average,
-    /// so they take turns.
+    /// so the candidates alternate.
     #[test]
     fn what_is_given_in_this_tti_counts_for_equal_throughput() {
         let band = Band::new(24, 2, false);

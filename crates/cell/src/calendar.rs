@@ -1,6 +1,6 @@
-//! What is due at the start of a later TTI. Almost everything is due within a few TTIs (HARQ,
-//! grants), so it is kept in a ring; what is farther off (back-off, scheduling request
-//! opportunities) is kept in a heap.
+//! A calendar of the items due at the start of later TTIs. Almost all are due within a few TTIs
+//! (HARQ, grants) and are kept in a ring; later ones (back-off, scheduling request opportunities)
+//! are kept in a heap.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -10,14 +10,14 @@ use lasthop_units::{Duration, Instant, Tti};
 
 const RING: u64 = 64;
 
-/// Items by the TTI at which they are due. Those of one TTI come in the order in which they were
+/// Items by the TTI at which they are due. Those of one TTI are in the order in which they were
 /// noted.
 #[derive(Debug)]
 pub struct Calendar<T> {
-    /// First TTI that the ring stands for.
+    /// First TTI of the ring.
     base: Tti,
     ring: Vec<Vec<T>>,
-    /// Bit `t % 64`: the ring has something for TTI `t`.
+    /// Bit `t % 64` is set if the ring has an item for TTI `t`.
     occupied: u64,
     far: BinaryHeap<Reverse<(Tti, u64, T)>>,
     noted: u64,
@@ -36,7 +36,7 @@ impl<T: Ord> Default for Calendar<T> {
 }
 
 impl<T: Ord> Calendar<T> {
-    /// `item` is due at `tti`, which is not before the first TTI that has not been taken yet.
+    /// Notes `item` for `tti`, which is not before the first TTI that has not been taken yet.
     #[inline]
     pub fn note(&mut self, tti: Tti, item: T) {
         debug_assert!(tti >= self.base, "{tti:?} is over, it is {:?}", self.base);
@@ -49,12 +49,12 @@ impl<T: Ord> Calendar<T> {
         }
     }
 
-    /// Moves what is due at `tti` into `due`; what was due before must have been taken.
+    /// Moves the items due at `tti` into `due`; earlier items must have been taken.
     #[inline]
     pub fn take(&mut self, tti: Tti, due: &mut Vec<T>) {
         debug_assert!(self.next().is_none_or(|next| next >= tti), "something was due before {tti:?}");
         self.base = tti.plus(1);
-        // What was noted from farther off comes first: it was noted earlier.
+        // Items of the heap come first: they were noted earlier.
         while self.far.peek().is_some_and(|Reverse((t, ..))| *t <= tti) {
             if let Some(Reverse((_, _, item))) = self.far.pop() {
                 due.push(item);
@@ -64,13 +64,13 @@ impl<T: Ord> Calendar<T> {
         self.occupied &= !(1 << (tti.0 % RING));
     }
 
-    /// The first TTI for which something can be noted.
+    /// The first TTI for which an item can be noted.
     #[inline]
     pub fn base(&self) -> Tti {
         self.base
     }
 
-    /// The next TTI at which something is due.
+    /// The next TTI at which an item is due.
     #[inline]
     pub fn next(&self) -> Option<Tti> {
         let near = (self.occupied != 0).then(|| {
@@ -81,13 +81,13 @@ impl<T: Ord> Calendar<T> {
     }
 }
 
-/// A network's calendar on its grid of TTIs, and where it stands.
+/// The calendar of a network on its grid of TTIs, with the present position.
 #[derive(Debug)]
 pub struct Agenda<T> {
     calendar: Calendar<T>,
-    /// What is due within a TTI, in order of time.
+    /// Items due within a TTI, in order of time.
     early: VecDeque<(Instant, T)>,
-    /// First TTI that has not happened yet.
+    /// First TTI that has not been processed yet.
     next: Tti,
     /// First TTI that starts at or after the present moment.
     open: Tti,
@@ -96,33 +96,33 @@ pub struct Agenda<T> {
 }
 
 impl<T: Ord> Agenda<T> {
-    /// On a grid of intervals of `tti`, above 0 s, from time 0 on.
+    /// Creates an agenda on a grid of intervals of `tti`, above 0 s, from time 0 on.
     pub fn new(tti: Duration) -> Agenda<T> {
         Agenda { calendar: Calendar::default(), early: VecDeque::new(), next: Tti(0), open: Tti(0), tti }
     }
 
-    /// `due` is due at `tti`, which is not before [`first_open`](Self::first_open).
+    /// Notes `due` for `tti`, which is not before [`first_open`](Self::first_open).
     #[inline]
     pub fn note(&mut self, tti: Tti, due: T) {
         self.calendar.note(tti, due);
     }
-    /// `due` is due at `tti`, or in the first TTI that is open if that is later.
+    /// Notes `due` for `tti`, or for the first open TTI if that is later.
     #[inline]
     pub fn note_from(&mut self, tti: Tti, due: T) {
         self.note(tti.max(self.first_open()), due);
     }
-    /// `due` is due at `at`, within a TTI.
+    /// Notes `due` for `at`, within a TTI.
     pub fn note_early(&mut self, at: Instant, due: T) {
         let place = self.early.partition_point(|(t, _)| *t <= at);
         self.early.insert(place, (at, due));
     }
 
-    /// The first TTI for which something can still be noted.
+    /// The first TTI for which an item can still be noted.
     #[inline]
     pub fn first_open(&self) -> Tti {
         self.next.max(self.calendar.base())
     }
-    /// First TTI that has not happened yet.
+    /// First TTI that has not been processed yet.
     #[inline]
     pub const fn next(&self) -> Tti {
         self.next
@@ -132,39 +132,40 @@ impl<T: Ord> Agenda<T> {
     pub const fn open(&self) -> Tti {
         self.open
     }
-    /// The next TTI at which something is due.
+    /// The next TTI at which an item is due.
     #[inline]
     pub fn next_due(&self) -> Option<Tti> {
         self.calendar.next()
     }
-    /// When something is due next within a TTI.
+    /// When the next item within a TTI is due.
     pub fn next_early(&self) -> Option<Instant> {
         self.early.front().map(|(t, _)| *t)
     }
 
-    /// Something happens between two TTIs: a network that was idle continues with the first TTI
-    /// that starts after now, and what comes at the very start of a TTI may still request in it.
+    /// Moves the present moment to `now`, between two TTIs: a network that was idle continues with
+    /// the first TTI that starts after `now`, and an input at the very start of a TTI may still
+    /// send its request in that TTI.
     pub fn advance_to(&mut self, now: Instant) {
         let started = Tti::containing(now, self.tti);
         self.next = self.next.max(started.plus(1));
         self.open = if started.start(self.tti) == now { started } else { started.plus(1) };
     }
-    /// No TTI before `tti` happens any more.
+    /// Skips all TTIs before `tti`.
     pub fn skip_to(&mut self, tti: Tti) {
         self.next = self.next.max(tti);
     }
-    /// `tti` starts; what is due in it is moved to `due`.
+    /// Starts `tti` and moves its items to `due`.
     #[inline]
     pub fn begin(&mut self, tti: Tti, due: &mut Vec<T>) {
         (self.next, self.open) = (tti, tti);
         self.calendar.take(tti, due);
     }
-    /// `tti` has happened.
+    /// Ends `tti`.
     #[inline]
     pub const fn end(&mut self, tti: Tti) {
         self.next = tti.plus(1);
     }
-    /// The next of what is due within a TTI until `now`.
+    /// Takes the next item due within a TTI until `now`.
     pub fn take_early(&mut self, now: Instant) -> Option<T> {
         self.early.front().filter(|(t, _)| *t <= now)?;
         self.early.pop_front().map(|(_, due)| due)
@@ -195,8 +196,8 @@ mod tests {
         assert_eq!(seen, expected);
     }
 
-    /// 0.6 ms: in the first interval of 1 ms, in the third of 0.25 ms (that of a slot of TS 38.211
-    /// table 4.3.2-1 with mu = 2), which has begun at 0.5 ms.
+    /// 0.6 ms: within the first interval of 1 ms and the third of 0.25 ms (that of a slot of TS
+    /// 38.211 table 4.3.2-1 with mu = 2), which has begun at 0.5 ms.
     #[test]
     fn the_grid_of_an_agenda_is_a_parameter() {
         let next = |tti: Duration, now: u64| {

@@ -2,7 +2,7 @@
 
 use lasthop_units::{Duration, Hertz};
 
-/// How long a TTI is, and how wide a subcarrier.
+/// Length of a TTI and width of a subcarrier.
 ///
 /// LTE has one (TS 36.211 clauses 4.1 and 6.2.3): subframes of 1 ms, subcarriers of 15 kHz. NR
 /// has slots of 1 ms / 2^mu and subcarriers of 15 * 2^mu kHz (TS 38.211 tables 4.2-1 and 4.3.2-1).

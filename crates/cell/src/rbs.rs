@@ -3,13 +3,13 @@
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
-/// Blocks of a word.
+/// Blocks in a word.
 const BITS: u32 = u128::BITS;
 
 /// A set of resource blocks of one carrier, at most 128 `WORDS`: one word holds the 110 blocks of
 /// LTE (TS 36.101 clause 5.6), three hold the 275 of NR (TS 38.211 table 4.4.2-1).
 ///
-/// Of a set of one word each method is the few instructions of a 128-bit number.
+/// For a set of one word each method is a few instructions on a 128-bit number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RbSet<const WORDS: usize>([u128; WORDS]);
 
@@ -27,10 +27,10 @@ const fn below(end: u32, i: usize) -> u128 {
 }
 
 impl<const WORDS: usize> RbSet<WORDS> {
-    /// No block.
+    /// The empty set.
     pub const EMPTY: Self = RbSet([0; WORDS]);
 
-    /// The `count` blocks from `first` on, which are within the set's reach.
+    /// The `count` blocks from `first` on, which must be within the capacity of the set.
     #[inline]
     pub const fn range(first: u32, count: u32) -> Self {
         let mut words = [0; WORDS];
@@ -47,7 +47,7 @@ impl<const WORDS: usize> RbSet<WORDS> {
         }
         RbSet(words)
     }
-    /// How many.
+    /// Number of blocks.
     #[inline]
     pub const fn len(self) -> u32 {
         let (mut len, mut i) = (0, 0);
@@ -57,7 +57,7 @@ impl<const WORDS: usize> RbSet<WORDS> {
         }
         len
     }
-    /// True for no block at all.
+    /// True if the set is empty.
     #[inline]
     pub const fn is_empty(self) -> bool {
         let (mut any, mut i) = (0, 0);
@@ -67,12 +67,12 @@ impl<const WORDS: usize> RbSet<WORDS> {
         }
         any == 0
     }
-    /// True if `rb` is in it.
+    /// True if the set contains `rb`.
     #[inline]
     pub const fn contains(self, rb: u32) -> bool {
         self.0[Self::word_of(rb)] >> (rb % BITS) & 1 == 1
     }
-    /// What both hold.
+    /// The blocks that are in both sets.
     #[inline]
     pub const fn and(mut self, o: Self) -> Self {
         let mut i = 0;
@@ -82,7 +82,7 @@ impl<const WORDS: usize> RbSet<WORDS> {
         }
         self
     }
-    /// What `o` does not hold.
+    /// The blocks that are not in `o`.
     #[inline]
     pub const fn without(mut self, o: Self) -> Self {
         let mut i = 0;
@@ -104,12 +104,13 @@ impl<const WORDS: usize> RbSet<WORDS> {
         }
         None
     }
-    /// Bit `i`: one of the blocks from 8 i to 8 i + 7 is in it. For sets of at most 512 blocks.
+    /// A number whose bit `i` is set if one of the blocks from 8 i to 8 i + 7 is in the set. For
+    /// sets of at most 512 blocks.
     #[inline]
     pub const fn eights(self) -> u64 {
         const { assert!(WORDS <= 4, "a bit for every eight blocks") };
-        // The lowest bit of each byte: of any in it. The product gathers those of eight bytes in
-        // the highest one.
+        // The lowest bit of each byte is set if any bit of the byte is. The product gathers those
+        // of eight bytes in the highest one.
         const LOWEST: u64 = 0x0101_0101_0101_0101;
         const GATHER: u64 = 0x0102_0408_1020_4080;
         let (mut eights, mut i) = (0, 0);
@@ -135,15 +136,16 @@ impl<const WORDS: usize> RbSet<WORDS> {
             Some(rb)
         })
     }
-    /// Takes the lowest run of neighbouring blocks out of the set: its first block and its length.
+    /// Removes the lowest run of neighbouring blocks from the set; returns its first block and its
+    /// length.
     #[inline(always)]
     pub fn take_run(&mut self) -> Option<(usize, usize)> {
         let first = self.first()?;
         let mut i = Self::word_of(first);
         let rest = self.0[i];
         let mut len = (rest >> (first % BITS)).trailing_ones();
-        // One more than the lowest member carries through its run, into the next word where the run
-        // ends with this one.
+        // Adding 1 at the lowest member carries through its run, and into the next word if the run
+        // reaches the end of this one.
         let (sum, mut carry) = rest.overflowing_add(rest & rest.wrapping_neg());
         self.0[i] = rest & sum;
         while carry && i + 1 < WORDS {
@@ -167,7 +169,7 @@ impl<const WORDS: usize> RbSet<WORDS> {
     /// The first run of `count` blocks within the set, if there is one.
     #[inline]
     pub fn run(self, count: u32) -> Option<Self> {
-        // Where `length` blocks begin, `length` doubling.
+        // `starts` are the first blocks of runs of `length`, which doubles.
         let (mut starts, mut length) = (self, 1);
         while length < count {
             let step = length.min(count - length);
@@ -182,7 +184,7 @@ impl<const WORDS: usize> RbSet<WORDS> {
         let (first, len) = self.longest();
         RbSet::range(first, len)
     }
-    /// Where that run begins, and its length; 0 without any.
+    /// First block and length of that run; length 0 for the empty set.
     #[inline]
     pub fn longest(mut self) -> (u32, u32) {
         let mut best = (0, 0);
@@ -200,7 +202,7 @@ impl<const WORDS: usize> RbSet<WORDS> {
         (rb / BITS) as usize % WORDS
     }
 
-    /// Each block by `n` lower; those below `n` leave.
+    /// The set with each block lowered by `n`; blocks below `n` are removed.
     #[inline]
     const fn lowered(self, n: u32) -> Self {
         let mut lower = [0; WORDS];
@@ -246,9 +248,10 @@ mod tests {
 
     use super::*;
 
-    /// LTE's.
+    /// The set of an LTE carrier.
     type One = RbSet<1>;
-    /// NR's: 273 blocks of 100 MHz at 30 kHz (TS 38.101-1 table 5.3.2-1), 275 at most.
+    /// The set of an NR carrier: 273 blocks of 100 MHz at 30 kHz (TS 38.101-1 table 5.3.2-1), 275
+    /// at most.
     type Three = RbSet<3>;
 
     fn eights_are_those_of_the_blocks<const WORDS: usize>(blocks: u32) {
@@ -268,7 +271,7 @@ mod tests {
         eights_are_those_of_the_blocks::<3>(275);
     }
 
-    /// What the methods say of the set that holds the ranges `from` of `blocks` blocks, by the
+    /// Compares the methods of the set that holds the ranges `from` of `blocks` blocks with the
     /// definition of each.
     fn agrees_with_a_plain_set<const WORDS: usize>(blocks: u32, from: &[(u32, u32)], other: (u32, u32)) {
         let range = |(first, count): (u32, u32)| {
@@ -289,7 +292,7 @@ mod tests {
         let within = |rb: &u32| (first..first + count).contains(rb);
         assert!(set.and(part).iter().eq(plain.iter().copied().filter(within)));
         assert!(set.without(part).iter().eq(plain.iter().copied().filter(|rb| !within(rb))));
-        // The runs: where a block's lower neighbour is missing one begins.
+        // A run begins at each block whose lower neighbour is missing.
         let begins = |rb: &&u32| **rb == 0 || !plain.contains(&(**rb - 1));
         let length = |rb: u32| (rb..).take_while(|at| plain.contains(at)).count();
         let expected: Vec<_> = plain.iter().filter(begins).map(|rb| (*rb as usize, length(*rb))).collect();
@@ -327,7 +330,7 @@ mod tests {
         assert_eq!(Three::range(0, 273).len(), 273);
     }
 
-    /// By the definition: every one of `count` neighbours is in the set.
+    /// By the definition, each of `count` neighbours is in the set.
     #[test]
     fn a_run_is_the_first_of_its_length() {
         let free = RbSet([0x3_f00f_7ffe_0c3f_fff7_0001]);

@@ -1,5 +1,5 @@
-//! The length of a TTI and the number of resource blocks are parameters of scheduling: full buffers
-//! over flat channels have the shares of the closed forms on carriers of LTE and of NR.
+//! The length of a TTI and the number of resource blocks are parameters of scheduling: UEs with
+//! full buffers and flat channels get the shares of the closed forms on carriers of LTE and of NR.
 
 use lasthop_bearer::Direction;
 use lasthop_cell::allocation::{Band, Need, Rules, Scratch, allocate};
@@ -32,10 +32,10 @@ const CARRIERS: [Carrier; 5] = [
     Carrier { blocks: 66, group: 4, tti: Duration::from_micros(125) },
 ];
 
-/// Bits of a block in a TTI, of UEs whose channels are flat.
+/// Bits of a block in a TTI, for each UE; their channels are flat.
 const RATES: [f64; 3] = [100.0, 200.0, 400.0];
 
-/// TTIs of the averages, T <- (1 - 1/a) T + R/a.
+/// Length of the averaging window [TTI], T <- (1 - 1/a) T + R/a.
 const WINDOW: f64 = 200.0;
 
 impl Carrier {
@@ -43,12 +43,12 @@ impl Carrier {
         Band::new(self.blocks, self.group, false)
     }
 
-    /// Of all the carrier with `bits` a block [bit/s].
+    /// Rate of the whole carrier with `bits` a block [bit/s].
     fn whole(&self, bits: f64) -> f64 {
         bits * f64::from(self.blocks) / self.tti.as_secs_f64()
     }
 
-    /// What UEs with full buffers get of `scheduler` in 6000 TTIs, after as many [bit/s].
+    /// Rates of UEs with full buffers under `scheduler` in 6000 TTIs, after as many [bit/s].
     fn shares(&self, scheduler: &SchedulerConfig, rates: &[f64]) -> Vec<f64> {
         const TTIS: u64 = 6000;
         let (blocks, tti) = (self.blocks, self.tti);
@@ -101,8 +101,8 @@ fn named(scheduler: &str) -> SchedulerConfig {
     scheduler.parse().unwrap()
 }
 
-/// Turns are taken, of the short last group and of the rest of the division too: exactly a third of
-/// the blocks each.
+/// The short last group and the remainder of the division rotate too: each UE gets exactly a third
+/// of the blocks.
 #[test]
 fn round_robin_divides_the_blocks() {
     for c in &CARRIERS {
@@ -110,7 +110,7 @@ fn round_robin_divides_the_blocks() {
     }
 }
 
-/// With flat channels proportional fair gives everybody the same share of blocks.
+/// With flat channels proportional fair gives every UE the same share of blocks.
 #[test]
 fn proportional_fair_divides_the_blocks() {
     for c in &CARRIERS {
@@ -138,9 +138,9 @@ fn equal_throughput_is_the_harmonic_mean_divided_by_the_number() {
     }
 }
 
-/// One UE a TTI, a target of three quarters of what the worse channel carries: it has that, and the
-/// other, whose channel is four times better, a quarter of the carrier, above its target. The
-/// target is a rate in bit/s, what is served is counted by TTI.
+/// One UE is served in a TTI. The target is three quarters of the rate of the worse channel: that
+/// UE gets it, and the other, whose channel is four times better, gets a quarter of the carrier,
+/// above its target. The target is a rate in bit/s, while rates served are counted by TTI.
 #[test]
 fn a_target_rate_is_kept_whatever_the_tti() {
     for c in &CARRIERS {

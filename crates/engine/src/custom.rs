@@ -1,6 +1,6 @@
-//! Policies of the caller's own, whatever their kind (congestion controls, schedulers): how one is
-//! defined, and the set of them that a run has. The crate that calls a policy defines what its
-//! constructor gets and makes: a [`PolicyKind`].
+//! Policies of the caller's own, of any kind (congestion controls, schedulers): their definitions,
+//! and the set of them that a run has. The crate that calls a policy defines input and result of
+//! its constructor: a [`PolicyKind`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,22 +9,22 @@ use std::sync::Arc;
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, EnumAccess, Error, VariantAccess, Visitor};
 
-/// A kind of policy that a caller may bring along.
+/// A kind of policy that a caller may add.
 pub trait PolicyKind: 'static {
-    /// What messages call one: "congestion control".
+    /// The name of the kind in messages: "congestion control".
     const WHAT: &'static str;
-    /// What a constructor may look at.
+    /// The input of a constructor.
     type Setup<'a>;
-    /// What it makes.
+    /// The result of a constructor.
     type Made;
-    /// True for the names of those that are built in.
+    /// True for the name of a built-in policy.
     fn is_built_in(name: &str) -> bool;
 }
 
-/// What went wrong in a policy's code.
+/// An error in a policy's code.
 #[derive(Clone, Debug)]
 pub struct Fault {
-    /// In words: whose code, where.
+    /// The message, with the policy and the place.
     pub message: String,
     /// The error behind it, if there is one.
     pub cause: Option<Arc<dyn std::error::Error + Send + Sync>>,
@@ -73,21 +73,22 @@ type Build<K> = dyn for<'a, 'b> Fn(&'b <K as PolicyKind>::Setup<'a>) -> Result<<
     + Send
     + Sync;
 
-/// A policy of the caller's own: what the registry says of a built-in one, and how to make it.
+/// A policy of the caller's own: the entry that a built-in one has in the registry, and its
+/// constructor.
 pub struct Definition<K: PolicyKind> {
     name: String,
     summary: String,
     source: String,
     version: String,
     parameters: Vec<CustomParameter>,
-    /// Parameters are what the constructor says they are.
+    /// True if the constructor checks the names of parameters.
     any_parameter: bool,
     l4s: bool,
     build: Arc<Build<K>>,
 }
 
 impl<K: PolicyKind> Definition<K> {
-    /// A policy that a scenario calls `name` and `build` makes.
+    /// Creates the definition of a policy with the name `name` in scenarios, made by `build`.
     pub fn new(
         name: &str,
         build: impl for<'a, 'b> Fn(&'b K::Setup<'a>) -> Result<K::Made, Fault> + Send + Sync + 'static,
@@ -103,39 +104,40 @@ impl<K: PolicyKind> Definition<K> {
             build: Arc::new(build),
         }
     }
-    /// One line for a list.
+    /// Sets the line of text for lists.
     #[must_use]
     pub fn summary(mut self, text: &str) -> Self {
         text.clone_into(&mut self.summary);
         self
     }
-    /// Paper or standard.
+    /// Sets the paper or standard.
     #[must_use]
     pub fn source(mut self, text: &str) -> Self {
         text.clone_into(&mut self.source);
         self
     }
-    /// What changes when the policy's code does: it is part of the scenario's hash.
+    /// Sets the version, which must change with the policy's code: it is part of the scenario's
+    /// hash.
     #[must_use]
     pub fn version(mut self, text: &str) -> Self {
         text.clone_into(&mut self.version);
         self
     }
-    /// One more parameter.
+    /// Adds a parameter.
     #[must_use]
     pub fn parameter(mut self, name: &str, default: f64, unit: &str, source: &str) -> Self {
         let [name, unit, source] = [name, unit, source].map(str::to_owned);
         self.parameters.push(CustomParameter { name, default, unit, source });
         self
     }
-    /// Takes any parameter; the constructor complains.
+    /// Accepts any parameter; the constructor refuses unknown ones.
     #[must_use]
     pub fn any_parameter(mut self) -> Self {
         self.any_parameter = true;
         self
     }
 
-    /// A control that is made for packets with ECT(1) (RFC 9331): test cases send it so.
+    /// Marks a control for packets with ECT(1) (RFC 9331): test cases send its packets so.
     #[must_use]
     pub fn l4s(mut self) -> Self {
         self.l4s = true;
@@ -146,7 +148,7 @@ impl<K: PolicyKind> Definition<K> {
     pub fn name(&self) -> &str {
         &self.name
     }
-    /// One line.
+    /// The line of text for lists.
     pub fn about(&self) -> &str {
         &self.summary
     }
@@ -154,7 +156,7 @@ impl<K: PolicyKind> Definition<K> {
     pub fn origin(&self) -> &str {
         &self.source
     }
-    /// What identifies the code.
+    /// The version of the code.
     pub fn code_version(&self) -> &str {
         &self.version
     }
@@ -162,22 +164,22 @@ impl<K: PolicyKind> Definition<K> {
     pub fn parameters(&self) -> &[CustomParameter] {
         &self.parameters
     }
-    /// It is made for packets with ECT(1).
+    /// True for a control for packets with ECT(1).
     pub const fn is_l4s(&self) -> bool {
         self.l4s
     }
-    /// The values that a constructor sees when the scenario sets `given`.
+    /// The values that a constructor gets when the scenario sets `given`.
     pub fn values<'a>(&'a self, given: &'a BTreeMap<String, f64>) -> Parameters<'a> {
         Parameters { given, defaults: &self.parameters }
     }
-    /// Makes one.
+    /// Makes a policy.
     ///
     /// # Errors
-    /// What the constructor says.
+    /// The error of the constructor.
     pub fn build(&self, setup: &K::Setup<'_>) -> Result<K::Made, Fault> {
         (self.build)(setup)
     }
-    /// The first parameter that it does not have.
+    /// The first parameter in `given` that the definition does not have.
     pub fn unknown_parameter<'a>(&self, given: &'a BTreeMap<String, f64>) -> Option<&'a str> {
         let known = |name: &String| self.any_parameter || self.parameters.iter().any(|p| p.name == *name);
         given.keys().find(|name| !known(name)).map(String::as_str)
@@ -205,10 +207,10 @@ impl<K: PolicyKind> fmt::Debug for Definition<K> {
     }
 }
 
-/// Why a definition is not taken.
+/// The reason for which a definition is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DefinitionError {
-    /// Not a name of this kind of policy.
+    /// The name is invalid for this kind of policy.
     Name(&'static str, String),
     /// A built-in policy of this kind has this name.
     BuiltIn(&'static str, String),
@@ -238,7 +240,7 @@ impl std::error::Error for DefinitionError {}
 /// Octets of the longest name.
 pub const LONGEST_NAME: usize = 31;
 
-/// True for 1 to 31 lower-case letters, digits, `-`, `_` and `.`: what may name a policy.
+/// True for a valid name of a policy: 1 to 31 lower-case letters, digits, `-`, `_` and `.`.
 pub fn is_name(name: &str) -> bool {
     let good = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_' | b'.');
     (1..=LONGEST_NAME).contains(&name.len()) && name.bytes().all(good)
@@ -253,7 +255,7 @@ pub struct CustomName {
 }
 
 impl CustomName {
-    /// `None` if this cannot be a name.
+    /// `None` if `name` is not a valid name.
     pub fn new(name: &str) -> Option<CustomName> {
         if !is_name(name) {
             return None;
@@ -262,7 +264,7 @@ impl CustomName {
         text[..name.len()].copy_from_slice(name.as_bytes());
         Some(CustomName { text, len: name.len() as u8 })
     }
-    /// As a scenario writes it.
+    /// The name as in a scenario.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.text[..usize::from(self.len)]).unwrap_or_default()
     }
@@ -274,12 +276,11 @@ impl fmt::Debug for CustomName {
     }
 }
 
-/// Reads the name of a policy: an enum to the deserializer, so that it is written and complained
-/// about like every other one; only that a word which is no built-in name is kept, to be looked up
-/// among the caller's own.
+/// Reads the name of a policy like an enum, so that its syntax and its errors are the same. A word
+/// that is no built-in name is kept, to be looked up among the caller's own policies.
 ///
 /// # Errors
-/// `named` has nothing for the word.
+/// `named` returns none for the word.
 pub fn deserialize_name<'de, D: Deserializer<'de>, T>(
     deserializer: D,
     what: &'static str,
@@ -334,10 +335,10 @@ impl<K: PolicyKind> Clone for Definitions<K> {
 }
 
 impl<K: PolicyKind> Definitions<K> {
-    /// One more.
+    /// Adds a definition.
     ///
     /// # Errors
-    /// A name that cannot be one, or is taken.
+    /// The name is invalid or already defined.
     pub fn add(&mut self, definition: Definition<K>) -> Result<(), DefinitionError> {
         let name = definition.name.clone();
         if K::is_built_in(&name) {
@@ -356,7 +357,7 @@ impl<K: PolicyKind> Definitions<K> {
     pub fn get(&self, name: &str) -> Option<&Definition<K>> {
         self.0.get(name)
     }
-    /// All, by name.
+    /// All definitions, in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = &Definition<K>> {
         self.0.values()
     }
@@ -403,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constructor_sees_the_scenarios_values_before_the_defaults() {
+    fn a_constructor_gets_the_scenarios_values_before_the_defaults() {
         let made = |given: &[(&str, f64)]| {
             let given = given.iter().map(|(k, v)| ((*k).to_owned(), *v)).collect();
             let d = plus();

@@ -1,8 +1,9 @@
-//! The engine: the order of events, keyed randomness, the slab, one mathematics on every platform.
+//! The engine: the order of events, keyed randomness, the slab, and mathematical functions that are
+//! the same on every platform.
 //!
-//! Nothing here depends on a protocol. The law of time (ARCHITECTURE.md): entities never see this
-//! crate's queue; they answer `poll_at()` and are called with `now`. Only `sim` (and tests) own an
-//! [`EventQueue`].
+//! The crate does not depend on any protocol. By the law of time (ARCHITECTURE.md) entities do not
+//! use this crate's queue; they implement `poll_at()` and are called with `now`. Only `sim` (and
+//! tests) own an [`EventQueue`].
 
 pub mod custom;
 pub mod math;

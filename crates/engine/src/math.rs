@@ -1,7 +1,9 @@
-//! One mathematics on every platform: transcendental functions from one portable `libm`.
+//! Mathematical functions that are the same on every platform: transcendental ones from one
+//! portable `libm`.
 //!
-//! The platform's own differ in the last digit from machine to machine, and one digit is enough to
-//! make two runs part. `sqrt` is exactly rounded everywhere (IEEE 754), so the processor's is used.
+//! Those of platforms differ in the last digit from machine to machine, and one digit is enough to
+//! make two runs differ. `sqrt` is exactly rounded everywhere (IEEE 754), so the processor's is
+//! used.
 
 /// Natural logarithm.
 pub fn ln(x: f64) -> f64 {

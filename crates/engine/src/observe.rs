@@ -1,14 +1,14 @@
-//! What an algorithm shows of itself: its variables by name, for the table `cc` and for tests.
+//! Variables of an algorithm by name, for the table `cc` and for tests.
 //!
-//! A variable is declared where its value is given, once: name, unit, description, value. An
-//! algorithm names the same variables in the same order each time.
+//! A variable is declared once, where its value is given: name, unit, description, value. An
+//! algorithm gives the same variables in the same order each time.
 
 use std::ops::Deref;
 
 /// The value of a variable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shown<'a> {
-    /// A number; infinite: no bound. `None`: not known yet.
+    /// A number; infinite: no bound. `None`: no value yet.
     Number(Option<f64>),
     /// A state.
     Text(&'a str),
@@ -20,9 +20,9 @@ pub enum Shown<'a> {
         /// The latest values.
         latest: &'a [&'a str],
     },
-    /// A change that was noted while the algorithm worked: a number.
+    /// A change that was noted while the algorithm ran: a number.
     NotedNumber(f64),
-    /// A change that was noted while the algorithm worked: a state.
+    /// A change that was noted while the algorithm ran: a state.
     NotedText(&'a str),
 }
 
@@ -33,7 +33,7 @@ pub struct Observation<'a> {
     pub name: &'a str,
     /// The unit; empty for a pure number, a flag (0 or 1) and a state.
     pub unit: &'a str,
-    /// What it is.
+    /// Its description.
     pub about: &'a str,
     /// The value.
     pub value: Shown<'a>,
@@ -46,45 +46,45 @@ pub struct Variable {
     pub name: String,
     /// Its unit; "text" for a state; empty for a pure number.
     pub unit: String,
-    /// What it is.
+    /// Its description.
     pub about: String,
 }
 
-/// Takes the variables of an algorithm.
+/// Receives the variables of an algorithm.
 pub struct Observer<'a> {
     take: &'a mut dyn FnMut(&Observation<'_>),
 }
 
 impl<'a> Observer<'a> {
-    /// Hands each variable to `take`.
+    /// Creates an observer that passes each variable to `take`.
     pub fn new(take: &'a mut dyn FnMut(&Observation<'_>)) -> Observer<'a> {
         Observer { take }
     }
-    /// Any value.
+    /// Gives any value.
     pub fn value(&mut self, name: &str, unit: &str, about: &str, value: Shown<'_>) {
         (self.take)(&Observation { name, unit, about, value });
     }
-    /// A number; infinite: no bound.
+    /// Gives a number; infinite: no bound.
     pub fn number(&mut self, name: &str, unit: &str, about: &str, value: f64) {
         self.value(name, unit, about, Shown::Number(Some(value)));
     }
-    /// A number that may not be known yet.
+    /// Gives a number that may not have a value yet.
     pub fn maybe(&mut self, name: &str, unit: &str, about: &str, value: Option<f64>) {
         self.value(name, unit, about, Shown::Number(value));
     }
-    /// A whole number.
+    /// Gives a whole number.
     pub fn count(&mut self, name: &str, unit: &str, about: &str, value: u64) {
         self.number(name, unit, about, value as f64);
     }
-    /// True is 1, false 0.
+    /// Gives a flag: 1 for true, 0 for false.
     pub fn flag(&mut self, name: &str, about: &str, value: bool) {
         self.number(name, "", about, f64::from(u8::from(value)));
     }
-    /// A state.
+    /// Gives a state.
     pub fn text(&mut self, name: &str, about: &str, value: &str) {
         self.value(name, "text", about, Shown::Text(value));
     }
-    /// A state with those that it had within this call of the algorithm.
+    /// Gives a state with those that it had within this call of the algorithm.
     pub fn trail<T: Copy + PartialEq>(
         &mut self,
         name: &str,
@@ -98,7 +98,7 @@ impl<'a> Observer<'a> {
     }
 }
 
-/// What there is to be seen of `show`, for the documentation.
+/// The variables that `show` gives, for the documentation.
 pub fn variables(show: impl FnOnce(&mut Observer<'_>)) -> Vec<Variable> {
     let mut found = Vec::new();
     show(&mut Observer::new(&mut |o| {
@@ -108,12 +108,11 @@ pub fn variables(show: impl FnOnce(&mut Observer<'_>)) -> Vec<Variable> {
     found
 }
 
-/// Changes that are remembered: a walk through more states than this within one ACK loses the
-/// first of them.
+/// Number of changes that are kept: of more changes within one ACK the first are lost.
 const LATEST: usize = 8;
 
-/// A state that remembers its latest changes, so that an observer who looks after each ACK sees
-/// the states that lasted for less. Reading it is reading the state.
+/// A state with its latest changes, so that an observer that reads it after each ACK also gets
+/// states that lasted for less. It dereferences to the state.
 #[derive(Clone, Copy, Debug)]
 pub struct Trail<T> {
     now: T,
@@ -122,11 +121,11 @@ pub struct Trail<T> {
 }
 
 impl<T: Copy + PartialEq> Trail<T> {
-    /// In the first state.
+    /// Creates a trail in its first state.
     pub const fn new(first: T) -> Trail<T> {
         Trail { now: first, latest: [first; LATEST], changes: 1 }
     }
-    /// Into another state.
+    /// Changes the state.
     pub fn go(&mut self, to: T) {
         if self.now == to {
             return;
@@ -194,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_is_known_by_what_its_value_is_given_with() {
+    fn a_variable_has_what_its_value_is_given_with() {
         let found = variables(|o| {
             o.number("x.rate", "bit/s", "a rate", 1.0);
             o.text("x.mode", "a mode", "on");

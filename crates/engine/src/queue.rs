@@ -18,26 +18,26 @@ pub enum Class {
     Control = 0,
     /// The start of a transmission time interval.
     Tti = 1,
-    /// Something reaches the far end of a pipe or of the air.
+    /// Data reaches the far end of a pipe or of the air interface.
     Arrival = 2,
     /// A protocol timer expires.
     Timer = 3,
-    /// An application acts.
+    /// An application runs.
     App = 4,
-    /// A probe looks, after everything of that instant has happened.
+    /// A probe reads state, after all other events of that instant.
     Probe = 5,
 }
 
 #[derive(Clone, Copy)]
 struct Entry<E> {
     time: u64,
-    /// Class in the top byte, sequence number below: one comparison decides both.
+    /// Class in the top byte, sequence number below: one comparison covers both.
     order: u64,
     event: E,
 }
 
 impl<E> Entry<E> {
-    /// The place in the order as one number, which is compared without a branch.
+    /// The position in the order as one number, which is compared without a branch.
     #[inline]
     fn key(&self) -> u128 {
         u128::from(self.time) << 64 | u128::from(self.order)
@@ -48,8 +48,8 @@ impl<E> Entry<E> {
 #[derive(Clone)]
 pub struct EventQueue<E> {
     heap: Vec<Entry<E>>,
-    /// The entry at the root has been taken. What happens at its moment mostly schedules another
-    /// event, which then moves down from there: one way through the heap and not two.
+    /// True if the entry at the root has been taken. The processing of an event mostly schedules
+    /// another one, which then moves down from the root: one pass through the heap instead of two.
     taken: bool,
     seq: u64,
     now: Instant,
@@ -66,7 +66,7 @@ const ARITY: usize = 4;
 const SEQ_BITS: u32 = 56;
 
 impl<E: Copy> EventQueue<E> {
-    /// An empty queue at time zero.
+    /// Creates an empty queue at time zero.
     pub const fn new() -> Self {
         EventQueue { heap: Vec::new(), taken: false, seq: 0, now: Instant::ZERO, popped: 0 }
     }
@@ -75,15 +75,15 @@ impl<E: Copy> EventQueue<E> {
     pub const fn now(&self) -> Instant {
         self.now
     }
-    /// How many events were taken so far.
+    /// Number of events taken so far.
     pub const fn events_taken(&self) -> u64 {
         self.popped
     }
-    /// Events waiting.
+    /// Number of events that wait.
     pub fn len(&self) -> usize {
         self.heap.len() - usize::from(self.taken)
     }
-    /// True when nothing waits.
+    /// True if no event waits.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -130,14 +130,14 @@ impl<E: Copy> EventQueue<E> {
         Some((self.now, entry.event))
     }
 
-    /// Moves the clock to `t` when no event is left before it, so that a later `schedule` cannot go
-    /// behind it.
+    /// Moves the clock to `t` when no event is left before it, so that no event can be scheduled
+    /// before `t` later.
     pub fn advance_to(&mut self, t: Instant) {
         debug_assert!(self.peek_time().is_none_or(|next| next >= t), "events left before {t}");
         self.now = self.now.max(t);
     }
 
-    /// Nothing has come in the place of the entry that was taken: the last leaf does.
+    /// Fills the root with the last leaf if no event was scheduled after the removal of its entry.
     #[inline(never)]
     fn fill_root(&mut self) {
         self.taken = false;
@@ -148,7 +148,7 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
-    /// Puts a new entry into its place, from the last leaf up. Mostly it stays there.
+    /// Moves a new entry from the last leaf up to its place. Mostly it stays there.
     #[inline(always)]
     fn sift_up(&mut self, entry: Entry<E>) {
         let leaf = self.heap.len();
@@ -168,14 +168,14 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
-    /// Puts an entry into its place, from the root down, whose own entry has been taken.
+    /// Moves an entry from the root, whose own entry has been taken, down to its place.
     #[inline(always)]
     fn sift_down(&mut self, entry: Entry<E>) {
         let (heap, key) = (&mut self.heap[..], entry.key());
         let mut i = 0;
         loop {
             let first = i * ARITY + 1;
-            // Where the least of the children is, without a branch for each.
+            // The index of the least child, without a branch for each.
             let later = |a: &Entry<E>, b: &Entry<E>| usize::from(b.key() < a.key());
             let least = if let Some(four) = heap.get(first..).and_then(|rest| rest.first_chunk::<ARITY>()) {
                 let (left, right) = (later(&four[0], &four[1]), 2 + later(&four[2], &four[3]));
@@ -229,9 +229,10 @@ mod tests {
     }
 
     proptest! {
-        /// Events that come while others leave: each time the earliest by (time, class, seq).
+        /// Events are scheduled while others leave: each time the earliest by (time, class, seq)
+        /// leaves.
         #[test]
-        fn events_may_come_while_others_leave(
+        fn events_may_be_scheduled_while_others_leave(
             steps in proptest::collection::vec(proptest::option::of((0u64..9, 0usize..6)), 0..400)
         ) {
             const CLASSES: [Class; 6] =
@@ -254,7 +255,7 @@ mod tests {
             }
         }
 
-        /// Against the definition: a stable sort by (time, class).
+        /// Compares with the definition: a stable sort by (time, class).
         #[test]
         fn the_heap_is_a_stable_sort(keys in proptest::collection::vec((0u64..50, 0u8..6), 0..300)) {
             const CLASSES: [Class; 6] =

@@ -1,4 +1,4 @@
-//! Keyed randomness: a draw is a function of what it is for, not of how many were made before it.
+//! Keyed randomness: a draw is a function of its purpose, not of the number of draws before it.
 //!
 //! `Draw(seed, purpose, entity).at(index)` gives the same value whichever entities exist and
 //! whichever TTIs were skipped, so adding a UE leaves all other draws unchanged. Two scenarios that
@@ -8,13 +8,14 @@
 
 use crate::math;
 
-/// What a draw is for. Part of the key: the numbers are fixed for ever, new purposes are appended.
+/// The purpose of a draw. It is part of the key: the numbers never change, new purposes are
+/// appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Purpose {
     /// Loss of a packet on a wired pipe.
     PipeLoss = 1,
-    /// Error of a transport block on the air.
+    /// Decoding error of a transport block.
     BlockError = 2,
     /// Start times and gaps of applications.
     Traffic = 3,
@@ -32,9 +33,9 @@ pub enum Purpose {
     Fading = 8,
     /// Shadowing of radio links.
     Shadowing = 9,
-    /// Line of sight or not.
+    /// Line of sight.
     LineOfSight = 10,
-    /// Where a terminal stands and how it moves.
+    /// Position and movement of a terminal.
     Mobility = 11,
     /// Preambles and back-off of random access.
     RandomAccess = 16,
@@ -44,11 +45,11 @@ pub enum Purpose {
     BackOff = 48,
     /// Errors of frames on a wireless LAN.
     FrameError = 49,
-    /// Which rates a rate control tries.
+    /// The rates that a rate control samples.
     RateSampling = 50,
-    /// How long a host has been up.
+    /// Uptime of a host.
     Uptime = 51,
-    /// What a rate control of media of the caller's own draws.
+    /// Draws of a media rate control of the caller's own.
     RateControl = 52,
 }
 
@@ -145,7 +146,8 @@ impl Stream {
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * math::ln(1.0 - self.uniform())
     }
-    /// Standard normal (Box-Muller; the second value is not kept, so each call stands alone).
+    /// Standard normal (Box-Muller; the second value is not kept, so calls are independent of each
+    /// other).
     pub fn normal(&mut self) -> f64 {
         let r = math::sqrt(-2.0 * math::ln(1.0 - self.uniform()));
         r * math::cos(std::f64::consts::TAU * self.uniform())
@@ -172,8 +174,8 @@ mod tests {
         );
     }
 
-    /// Values that every machine must give: results depend on them for ever. Worked out from the
-    /// definition in another language.
+    /// Values that every machine must give and that must never change, because results depend on
+    /// them. Computed from the definition in another language.
     #[test]
     fn draws_are_fixed_for_ever() {
         let d = Draw::new(1, Purpose::BlockError, 0);

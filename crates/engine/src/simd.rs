@@ -1,20 +1,20 @@
 //! Loops over many numbers, compiled a second time for processors with wide vectors.
 //!
-//! What is built for every x86-64 processor has four lanes of single precision. [`wide`] runs a
-//! [`Kernel`] with eight where the processor has AVX2. The results are the same to the bit: the
-//! operations and their order are those of the source, multiplications and additions are never
-//! joined into one (FMA is not enabled), and no lane depends on their number.
+//! Code for every x86-64 processor has four lanes of single precision. [`wide`] runs a [`Kernel`]
+//! with eight where the processor has AVX2. The results are the same to the bit: the operations and
+//! their order are those of the source, multiplications and additions are never fused (FMA is not
+//! enabled), and no lane depends on the number of lanes.
 //!
-//! [`prefetch`] is the other thing that a loop over much memory needs from the processor: to fetch
-//! what the next turn reads.
+//! [`prefetch`] is for loops over much memory: it loads the data of the next iteration into the
+//! cache.
 
-/// A piece of work whose loops gain from wide vectors. It has to be worth the call: some dozen
-/// numbers.
+/// A computation with loops that are faster with wide vectors. It should have some dozen numbers or
+/// more, because a call has a cost.
 pub trait Kernel {
-    /// What comes out.
+    /// The result.
     type Output;
-    /// Does it. Write `#[inline(always)]` here and at all that it calls in its loops: only what
-    /// becomes part of the kernel is compiled twice.
+    /// Runs the computation. Write `#[inline(always)]` here and at all functions that its loops
+    /// call: only code that becomes part of the kernel is compiled twice.
     fn run(self) -> Self::Output;
 }
 
@@ -37,10 +37,10 @@ fn with_avx2<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
 }
 
-/// Prefetches `what` into the cache where the processor supports it: nothing waits for it, and
-/// nothing but time depends on it. For data that will be read soon, is rarely in a near cache, and
-/// is in several places: they come side by side. A line of memory for every 64 bytes; where `what`
-/// ends in a line more, that one is left.
+/// Prefetches `what` into the cache where the processor supports it. The call does not wait and has
+/// no effect on results. Use it for data that will be read soon, is rarely in the cache, and is in
+/// several places, which are then loaded in parallel. It loads a cache line for every 64 bytes; if
+/// `what` ends in one line more, that line is not loaded.
 #[inline(always)]
 pub fn prefetch<T: ?Sized>(what: &T) {
     #[cfg(target_arch = "x86_64")]
@@ -50,8 +50,8 @@ pub fn prefetch<T: ?Sized>(what: &T) {
         let mut at = 0;
         while at < size {
             #[allow(unsafe_code)]
-            // SAFETY: SSE belongs to every x86-64 processor, and prefetching neither reads nor
-            // writes, wherever it points.
+            // SAFETY: SSE belongs to every x86-64 processor, and prefetching neither
+            // reads nor writes, for any address.
             unsafe {
                 _mm_prefetch::<_MM_HINT_T0>(first.wrapping_add(at));
             }
@@ -70,10 +70,9 @@ const LINE: usize = 64;
 mod tests {
     use super::*;
 
-    /// It has no effect that could be seen: all that can fail here is that it reads or writes where
-    /// it must not.
+    /// Prefetching has no visible effect: the test can fail only by an invalid access.
     #[test]
-    fn what_comes_near_stays_as_it_is() {
+    fn prefetched_data_is_unchanged() {
         let bytes: Vec<u8> = (0..200).collect();
         for n in [0, 1, 63, 64, 65, 200] {
             prefetch(&bytes[..n]);
@@ -94,7 +93,7 @@ mod tests {
         }
     }
 
-    /// With a joined multiplication and addition, about a third of these would differ in their last
+    /// With a fused multiplication and addition, about a third of these would differ in their last
     /// bit.
     #[test]
     fn wide_or_not_the_bits_are_the_same() {

@@ -1,8 +1,8 @@
-//! A slab: things that come and go, addressed by a small typed id.
+//! A slab: items that are inserted and removed, addressed by a small typed id.
 
 use lasthop_units::Id;
 
-/// Storage for `T` with reuse of freed places. Debug builds catch the use of a freed id.
+/// Storage for `T` with reuse of freed places. Debug builds detect the use of a freed id.
 #[derive(Clone)]
 pub struct Slab<I, T> {
     places: Vec<Option<T>>,
@@ -22,11 +22,11 @@ impl<I: Id + std::fmt::Debug, T> std::fmt::Debug for Slab<I, T> {
 }
 
 impl<I: Id, T> Slab<I, T> {
-    /// An empty slab.
+    /// Creates an empty slab.
     pub const fn new() -> Self {
         Slab { places: Vec::new(), free: Vec::new() }
     }
-    /// Puts `item` in and returns its id.
+    /// Inserts `item` and returns its id.
     #[inline]
     pub fn insert(&mut self, item: T) -> I {
         if let Some(id) = self.free.pop() {
@@ -36,7 +36,7 @@ impl<I: Id, T> Slab<I, T> {
         self.places.push(Some(item));
         I::from_index(self.places.len() - 1)
     }
-    /// Takes the item out; its id may be given again.
+    /// Removes the item and returns it; its id may be given again.
     ///
     /// # Panics
     /// If the place is empty: an entity used an id that it no longer owns.
@@ -59,7 +59,7 @@ impl<I: Id, T> Slab<I, T> {
         *place = None;
         self.free.push(id);
     }
-    /// The item, if it is still here.
+    /// The item, if it is in the slab.
     pub fn get(&self, id: I) -> Option<&T> {
         self.places.get(id.index()).and_then(Option::as_ref)
     }
@@ -67,7 +67,7 @@ impl<I: Id, T> Slab<I, T> {
     pub fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }
-    /// True without items.
+    /// True if the slab is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "has left")]
-    fn the_use_of_a_freed_id_is_caught() {
+    fn the_use_of_a_freed_id_is_detected() {
         let mut s: Slab<PacketId, u8> = Slab::new();
         let a = s.insert(1);
         s.remove(a);

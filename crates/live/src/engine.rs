@@ -1,9 +1,9 @@
-//! Moves a simulation by a clock, and packets between it and ports.
+//! Advances a simulation by a clock, and moves packets between it and ports.
 //!
-//! The simulation follows the clock: what is due is computed as soon as the clock has passed it,
-//! and never earlier. A packet that comes in at a port enters at the clock's time; one that leaves
-//! is written as soon as the clock has reached its time of arrival in the simulation. What is later
-//! than that is measured ([`Report`]), never hidden.
+//! The simulation follows the clock: events that are due are processed as soon as the clock has
+//! passed them, and never earlier. A packet that arrives at a port enters at the clock's time; one
+//! that leaves is written as soon as the clock has reached its time of arrival in the simulation.
+//! Any further delay is measured ([`Report`]).
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::lateness::Lateness;
 use crate::store::Store;
 
-/// What time it is, and how to wait.
+/// A source of time, and the wait for it.
 pub trait Clock {
     /// Time since the run began. It does not go back.
     fn now(&mut self) -> Instant;
@@ -48,9 +48,10 @@ pub trait Port {
 
 /// What happens beside the packets, at the same clock.
 pub trait Aside {
-    /// Does what can be done now; `packets` have entered and left so far. True: some was done.
+    /// Does the work that is possible now; `packets` have entered and left so far. Returns true if
+    /// there was some.
     fn turn(&mut self, world: &mut Outside<'_>, packets: u64) -> bool;
-    /// The run cannot go on.
+    /// True if the run cannot continue.
     fn failed(&self) -> bool;
 }
 
@@ -83,7 +84,7 @@ const STRIDE: Duration = Duration::from_millis(1);
 const TURN: usize = 32;
 /// The largest packet of IP [B].
 const MOST_OCTETS: usize = 65_535;
-/// Octets that captures may show.
+/// Maximum number of octets of a packet in captures.
 const HEAD: usize = 100;
 
 /// What a run has measured of itself.
@@ -110,7 +111,7 @@ pub struct Report {
     pub not_ip: u64,
     /// Messages of ICMP that routers have sent, and echo replies.
     pub answers: u64,
-    /// The node whose port is gone, which has ended the run.
+    /// The node whose port no longer exists, which has ended the run.
     pub gone: Option<NodeId>,
 }
 
@@ -171,7 +172,7 @@ pub struct Engine<C, P> {
     store: Store,
     departures: Vec<Departure>,
     buffer: Vec<u8>,
-    /// What was measured.
+    /// The measurements.
     pub report: Report,
 }
 
@@ -257,8 +258,8 @@ impl<C: Clock, P: Port> Engine<C, P> {
         }
     }
 
-    /// Ends the run where it is and gives its results; in their summary stands `measured`, made of
-    /// what the run has measured of itself.
+    /// Ends the run at its current time and returns its results; their summary contains `measured`,
+    /// made from the run's measurements of itself.
     ///
     /// # Errors
     /// A table that cannot be written.
@@ -267,15 +268,15 @@ impl<C: Clock, P: Port> Engine<C, P> {
         Ok((output, self.report))
     }
 
-    /// Everything up to `now` happens, its end included, and what has left is sent; after some of
-    /// it, if that is much. True: the simulation is at `now`.
+    /// Processes everything up to `now`, its end included, and sends the packets that have left;
+    /// stops after a part of it, if that is much. Returns true if the simulation is at `now`.
     fn advance(&mut self, now: Instant) -> Result<bool, Error> {
         let at = self.simulation.now();
         // Where nothing is due nothing is computed, however long that is.
         let next = self.simulation.outside().next_event().map_or(now, |next| next.max(at));
         let to = now.min(next + STRIDE);
         if to >= at {
-            // What is due at an instant happens before the simulation stands behind it.
+            // Events that are due at an instant are processed before the simulation is after it.
             let behind = if to >= self.simulation.end() { to } else { to + Duration(1) };
             self.simulation.step_until(behind)?;
             self.carry_out();
@@ -293,7 +294,7 @@ impl<C: Clock, P: Port> Engine<C, P> {
                 if let Received::Packet(len) = received {
                     some = true;
                     let came = self.clock.now();
-                    // What is due before the packet happens before it.
+                    // Events that are due before the packet are processed before it.
                     while !self.advance(came.min(self.simulation.end()))? {}
                     let late = came.since(self.ports[i].empty);
                     self.report.entries.add(late);
@@ -339,7 +340,7 @@ impl<C: Clock, P: Port> Engine<C, P> {
         self.send_on(node, to, &header, packet);
     }
 
-    /// A packet leaves a node for another one; its hop limit may end on the way.
+    /// Sends a packet from a node to another one; its hop limit may be exceeded on the path.
     fn send_on(&mut self, from: NodeId, to: NodeId, header: &Header, packet: &mut [u8]) {
         let mut world = self.simulation.outside();
         let way = self.map.routers.entry((from, to)).or_insert_with(|| Some(world.routers(from, to)?.into()));
@@ -373,7 +374,7 @@ impl<C: Clock, P: Port> Engine<C, P> {
         });
     }
 
-    /// Sends what has left the simulation, and answers for routers.
+    /// Sends the packets that have left the simulation, and the answers of routers.
     fn carry_out(&mut self) {
         let mut departures = std::mem::take(&mut self.departures);
         self.simulation.outside().take_departures(&mut departures);
@@ -398,8 +399,8 @@ impl<C: Clock, P: Port> Engine<C, P> {
             let answer = ip::answer(packet, self.map.addresses[&node], Trouble::TooBig(mtu));
             return self.answer(node, answer);
         }
-        // The sender's own link is too narrow, which the MTU of its device does not show. Linux
-        // takes no message from the address of the host itself: it comes from the destination's.
+        // The sender's own link has a smaller MTU, which its device does not have. Linux accepts no
+        // message from the address of the host itself: it comes from the destination's.
         let to = self.map.nodes.get(&header.dst).map(|to| self.map.addresses[to]);
         let answer = to.and_then(|to| ip::answer(packet, to, Trouble::TooBig(mtu)));
         if let (Some(answer), Some(i)) = (answer, self.port_of.get(&node)) {
@@ -411,7 +412,7 @@ impl<C: Clock, P: Port> Engine<C, P> {
     /// A packet is at the node that it was sent to.
     fn leave(&mut self, at: Instant, node: NodeId, handle: u32, ecn: lasthop_units::Ecn) {
         let stored = self.store.get_mut(handle);
-        // At an external node that is only on the way the hop limit ends as at a router.
+        // At an intermediate external node the hop limit is exceeded as at a router.
         if let Some(i) = self.port_of.get(&node).filter(|_| !stored.expires) {
             ip::set_ecn(&mut stored.octets, ecn);
             let taken = self.ports[*i].port.send(&stored.octets);
@@ -435,7 +436,7 @@ impl<C: Clock, P: Port> Engine<C, P> {
         self.answer(node, answer);
     }
 
-    /// A router sends a packet of its own.
+    /// Sends a packet of a router.
     fn answer(&mut self, router: NodeId, packet: Option<Vec<u8>>) {
         let Some(mut packet) = packet else { return };
         let Ok(header) = ip::read(&packet) else { return };

@@ -1,8 +1,8 @@
 //! A run inside a guest whose clock is virtual: TCP flows are carried by the guest's own kernel.
 //!
-//! The guest is a Linux kernel with `time-travel=inf-cpu`: its time stands still while something
-//! computes. Each node with that kernel's TCP is a network namespace with a TUN device; this one
-//! process has all devices and all sockets, and nothing in it waits in a busy loop.
+//! The guest is a Linux kernel with `time-travel=inf-cpu`: its time stops while a program computes.
+//! Each node with that kernel's TCP is a network namespace with a TUN device; this one process has
+//! all devices and all sockets, and nothing in it waits in a busy loop.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{ErrorKind, Read, Write};
@@ -183,7 +183,7 @@ impl Connection {
         Some(self.established)
     }
 
-    /// Reads what is there: how many octets, and what has failed.
+    /// Reads the available data. Returns the number of octets, and the error.
     fn read(&mut self, end: End, buffer: &mut [u8]) -> (u64, Option<ErrorKind>) {
         let e = end as usize;
         let mut read = 0;
@@ -199,7 +199,7 @@ impl Connection {
         (read, None)
     }
 
-    /// Writes what waits, and closes behind it: how many octets, and what has failed.
+    /// Writes the waiting data, and closes after it. Returns the number of octets, and the error.
     fn write(&mut self, end: End) -> (u64, Option<ErrorKind>) {
         let e = end as usize;
         let zeros = [0; WRITE];
@@ -232,13 +232,13 @@ struct Sockets<'a> {
     ready: Vec<u64>,
     reports: VecDeque<(usize, End, KernelReport)>,
     buffer: Vec<u8>,
-    /// Packets in and out at the last look.
+    /// Packets in and out at the last check.
     packets: u64,
     failed: Option<Error>,
 }
 
 const ENDS: [End; 2] = [End::A, End::B];
-/// What stands for a listener in epoll, beside the two ends.
+/// The number of a listener in epoll, beside the two ends.
 const LISTENER: u64 = 2;
 
 impl Sockets<'_> {
@@ -260,7 +260,7 @@ impl Sockets<'_> {
                 let low = i32::try_from(low).unwrap_or(i32::MAX);
                 guest_sys::set(&socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, low)?;
             }
-            // The kernel doubles what it gets, for its own bookkeeping (socket(7)).
+            // The kernel doubles the value, for its own bookkeeping (socket(7)).
             let octets = |n: u64| i32::try_from(n).unwrap_or(i32::MAX / 2);
             if let Some(fixed) = c.config.buffers.send_buffer {
                 guest_sys::set(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, octets(fixed))?;
@@ -347,12 +347,12 @@ impl Sockets<'_> {
         Ok(())
     }
 
-    /// What senders are like now.
+    /// Samples the senders.
     fn sample(&self, world: &mut Outside<'_>) {
         for (n, c) in self.connections.iter().enumerate().filter(|(_, c)| c.established) {
             for end in ENDS {
                 let [own, other] = [end, end.other()].map(|end| c.sockets[end as usize].as_ref());
-                // An end that has sent no data has nothing to show, unless it is the sender's.
+                // An end that has sent no data has no values, unless it is the sender's.
                 if end == c.flow.data_end
                     && let Some(own) = own
                     && let Some(mut sample) = guest_sys::sample(own, end == End::A)
@@ -442,7 +442,8 @@ fn connections(scenario: &Scenario, flows: Vec<KernelFlow>) -> Result<(Vec<Conne
     Ok((connections, wanted))
 }
 
-/// The release of the guest's kernel, which must show all that is read ([`guest_sys::sample`]).
+/// The release of the guest's kernel, which must provide all values that are read
+/// ([`guest_sys::sample`]).
 fn release() -> Result<String, Error> {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let release = release.trim();
@@ -480,11 +481,11 @@ fn networks(nodes: &[ExternalNode], wanted: &Wanted) -> Result<Networks, Error> 
     Ok((namespaces, ports, fds))
 }
 
-/// Runs `scenario`, which has nodes with a real kernel's TCP, inside a guest. `alive` says whether
-/// to go on; what it stops has results up to then.
+/// Runs `scenario`, which has nodes with a real kernel's TCP, inside a guest. `alive` returns
+/// whether to continue; a stopped run has results up to then.
 ///
 /// # Errors
-/// What the kernel's sockets cannot carry; what the simulation reports.
+/// A feature that the kernel's sockets cannot carry; errors of the simulation.
 pub fn run_in_guest(
     scenario: &Scenario,
     files: Files<'_>,

@@ -1,5 +1,5 @@
-//! Sockets in network namespaces, and what a kernel shows of them: calls that the standard library
-//! does not have.
+//! Sockets in network namespaces, and the values that a kernel provides of them: calls that the
+//! standard library does not have.
 
 #![allow(unsafe_code)]
 
@@ -14,7 +14,7 @@ fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Sockets that this thread makes from now on are in this network namespace.
+/// Sockets that this thread creates from now on are in this network namespace.
 pub fn enter(namespace: &OwnedFd) -> io::Result<()> {
     // SAFETY: the descriptor is open; no memory is involved.
     checked(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
@@ -33,7 +33,7 @@ fn address(of: SocketAddr) -> io::Result<libc::sockaddr_in> {
 /// A TCP socket at this address that never blocks.
 pub fn socket(at: SocketAddr) -> io::Result<OwnedFd> {
     let at = address(at)?;
-    // SAFETY: the descriptor is new, the address is ours and as long as is said.
+    // SAFETY: the descriptor is new, the address is ours and has the given length.
     unsafe {
         let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
         let socket = OwnedFd::from_raw_fd(checked(libc::socket(libc::AF_INET, kind, 0))?);
@@ -53,7 +53,7 @@ pub fn listen(socket: &OwnedFd) -> io::Result<()> {
 pub fn connect(socket: &OwnedFd, to: SocketAddr) -> io::Result<()> {
     let to = address(to)?;
     let len = size_of::<libc::sockaddr_in>() as libc::socklen_t;
-    // SAFETY: the address is ours and as long as is said.
+    // SAFETY: the address is ours and has the given length.
     match checked(unsafe { libc::connect(socket.as_raw_fd(), (&raw const to).cast(), len) }) {
         Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
         _ => Ok(()),
@@ -63,7 +63,7 @@ pub fn connect(socket: &OwnedFd, to: SocketAddr) -> io::Result<()> {
 /// Sets an option that is a number.
 pub fn set(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: i32) -> io::Result<()> {
     let len = size_of_val(&value) as libc::socklen_t;
-    // SAFETY: the value is ours and as long as is said.
+    // SAFETY: the value is ours and has the given length.
     checked(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const value).cast(), len) })
         .map(drop)
 }
@@ -71,20 +71,20 @@ pub fn set(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: i32
 /// Sets an option of TCP that is a text.
 pub fn set_text(socket: &OwnedFd, option: libc::c_int, value: &str) -> io::Result<()> {
     let len = value.len() as libc::socklen_t;
-    // SAFETY: the text is ours and as long as is said.
+    // SAFETY: the text is ours and has the given length.
     checked(unsafe {
         libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, option, value.as_ptr().cast(), len)
     })
     .map(drop)
 }
 
-/// A new list of sockets to look at.
+/// Creates a list of sockets to watch.
 pub fn epoll() -> io::Result<OwnedFd> {
     // SAFETY: the descriptor is new.
     unsafe { Ok(OwnedFd::from_raw_fd(checked(libc::epoll_create1(libc::EPOLL_CLOEXEC))?)) }
 }
 
-/// Looks at a socket from now on, under this number: whenever something new can be done.
+/// Watches a socket from now on, under this number: for every new event.
 pub fn watch(epoll: &OwnedFd, socket: &impl AsRawFd, token: u64) -> io::Result<()> {
     let events = (libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET) as u32;
     let mut event = libc::epoll_event { events, u64: token };
@@ -96,7 +96,7 @@ pub fn watch(epoll: &OwnedFd, socket: &impl AsRawFd, token: u64) -> io::Result<(
 /// The numbers of sockets at which something can be done.
 pub fn ready(epoll: &OwnedFd, out: &mut Vec<u64>) {
     const MOST: usize = 64;
-    // SAFETY: the list is ours and as long as is said.
+    // SAFETY: the list is ours and has the given length.
     unsafe {
         let mut events: [libc::epoll_event; MOST] = zeroed();
         let found = libc::epoll_wait(epoll.as_raw_fd(), events.as_mut_ptr(), MOST as libc::c_int, 0);
@@ -110,7 +110,7 @@ const INFO: usize = 232;
 fn info(socket: &impl AsRawFd) -> Option<[u8; INFO]> {
     let mut octets = [0; INFO];
     let mut len = INFO as libc::socklen_t;
-    // SAFETY: the buffer is ours and as long as is said.
+    // SAFETY: the buffer is ours and has the given length.
     let done = checked(unsafe {
         let to = octets.as_mut_ptr().cast();
         libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, to, &raw mut len)

@@ -1,9 +1,9 @@
 //! Linux: namespaces with TUN devices, and programs in them.
 //!
 //! A node is a network namespace in a user namespace, made by a child process without privileges.
-//! The child makes a TUN device there and hands its descriptor over; nothing of it has a name
-//! outside. When the descriptor and the last process are gone the kernel removes all of it,
-//! also when this process was killed.
+//! The child makes a TUN device there and passes its descriptor to this process; nothing of it has
+//! a name outside. When the descriptor and the last process no longer exist the kernel removes all
+//! of it, also if this process was killed.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -37,7 +37,7 @@ struct Monotonic {
     start: u64,
     fds: Vec<libc::pollfd>,
     scheduled: sys::Scheduled,
-    /// What was counted after the last wait.
+    /// The counts after the last wait.
     counted: Option<[u64; 2]>,
 }
 
@@ -45,10 +45,10 @@ impl Clock for Monotonic {
     fn now(&mut self) -> Instant {
         Instant(sys::monotonic().saturating_sub(self.start))
     }
-    /// From the moment at which the kernel wakes a thread to the one at which that runs the kernel
-    /// counts its time as time in which it could have run; so the wait was over that much before
-    /// now. Such time before the wait, when another program took the processor, is counted too: the
-    /// result is at most too early, and not before the wait began.
+    /// The time from the wake-up of a thread by the kernel to its execution is counted by the
+    /// kernel as time in which it could have run; so the wait ended that much earlier than now.
+    /// Such time before the wait, when another program had the processor, is counted too: the
+    /// result is at most too early, and not before the start of the wait.
     fn wait(&mut self, until: Instant) -> Option<Instant> {
         let began = self.now();
         if until <= began {
@@ -86,7 +86,7 @@ impl Port for Tun {
     }
 }
 
-/// A node of its own namespace.
+/// A node in its own namespace.
 struct Place {
     name: Box<str>,
     /// User, network and mount namespace.
@@ -146,7 +146,7 @@ fn refused(message: String, help: &str) -> Error {
     lasthop_sim::config::Diagnostic::error("", message).help(help.to_owned()).into()
 }
 
-/// What helps against a step that failed.
+/// The remedy for a step that failed.
 fn remedy(step: usize, error: &io::Error) -> String {
     if error.raw_os_error() == Some(libc::EMFILE) {
         return "each node needs six open files: raise the limit (`ulimit -n 10000`)".to_owned();
@@ -298,7 +298,7 @@ impl Program {
     }
 }
 
-/// What has ended a run.
+/// The reason of the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reason {
     Duration,
@@ -347,7 +347,8 @@ impl<'a> Programs<'a> {
         Programs { plan, places, running, waiting, reason, slack, terminal }
     }
 
-    /// Starts what is due; ends the run when its last program has ended, or one has failed.
+    /// Starts the programs that are due; ends the run when its last program has ended, or one has
+    /// failed.
     fn look(&mut self, now: Instant) -> Result<Wish, Error> {
         while let Some((_, node, command)) = self.waiting.pop_if(|(at, ..)| *at <= now) {
             self.start(node, command)?;
@@ -367,8 +368,8 @@ impl<'a> Programs<'a> {
         Ok(Wish::GoOn)
     }
 
-    /// Starts what is due. A program was made before the run and waits for a line: making a process
-    /// takes milliseconds, in which the simulation would stand.
+    /// Starts the programs that are due. A program was created before the run and waits for a line:
+    /// creating a process takes milliseconds, in which the simulation would not advance.
     fn start(&mut self, node: &str, command: Option<&str>) -> Result<(), Error> {
         let Some(command) = command else {
             let shell = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".to_owned());
@@ -466,11 +467,11 @@ impl Drop for Priority {
 }
 
 /// Runs `scenario`, which has external nodes, in real time, for its duration or until the last
-/// program of `plan` has ended. `alive` gets the time and says whether to go on; what it stops has
-/// results up to then. What the run has measured of itself stands under `live` in the summary.
+/// program of `plan` has ended. `alive` gets the time and returns whether to continue; a stopped
+/// run has results up to then. The run's measurements of itself are under `live` in the summary.
 ///
 /// # Errors
-/// What the machine does not allow, with the remedy; what the simulation reports.
+/// A requirement that the machine does not meet, with the remedy; errors of the simulation.
 pub fn run(
     scenario: &Scenario,
     plan: &Plan,
@@ -638,12 +639,13 @@ fn open_device(node: &ExternalNode, device: &str) -> Result<Tun, Error> {
     })
 }
 
-/// Something that a live run needs, and whether this machine has it.
+/// A requirement of a live run, and whether this machine meets it.
 fn finding(what: &str, ok: bool, found: impl Into<String>, remedy: &str) -> Value {
     json!({"what": what, "ok": ok, "found": found.into(), "remedy": if ok { "" } else { remedy }})
 }
 
-/// What this machine allows, as a JSON list: what, whether, what was found, what to do.
+/// The requirements and this machine's results, as a JSON list: what, whether, what was found, what
+/// to do.
 pub fn check() -> Value {
     let mut found = Vec::new();
     let node = ExternalNode {

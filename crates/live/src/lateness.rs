@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 const BINS: u64 = 64;
 const SHIFT: u32 = BINS.ilog2();
 
-/// The latenesses of one kind of thing, in bins whose width grows with the value. Memory does not
+/// The latenesses of one kind of event, in bins whose width grows with the value. Memory does not
 /// grow with the length of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Lateness {

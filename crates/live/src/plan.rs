@@ -1,4 +1,4 @@
-//! What is to run, and where.
+//! The programs to run, and their nodes.
 
 use serde::Deserialize;
 

@@ -74,16 +74,17 @@ pub fn wait(fds: &mut [libc::pollfd], most: Duration) {
         tv_sec: (most.0 / 1_000_000_000) as libc::time_t,
         tv_nsec: (most.0 % 1_000_000_000) as libc::c_long,
     };
-    // SAFETY: the list is ours and as long as it says; a signal ends the wait early, which is well.
+    // SAFETY: the list is ours and has the given length; a signal ends the wait early, which is
+    // harmless.
     unsafe { libc::ppoll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, &raw const t, std::ptr::null()) };
 }
 
-/// What [`wait`] looks at.
+/// The entry of a descriptor that [`wait`] watches.
 pub fn readable(fd: RawFd) -> libc::pollfd {
     libc::pollfd { fd, events: libc::POLLIN, revents: 0 }
 }
 
-/// Timers of this thread come as late as this at most, beyond the system's own lateness.
+/// Sets the maximum lateness of this thread's timers, beyond the system's own lateness.
 pub fn set_timer_slack(slack: Duration) {
     // SAFETY: no memory is involved.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack.0 as libc::c_ulong, 0, 0, 0) };
@@ -100,10 +101,10 @@ pub fn timer_slack() -> Duration {
 pub struct Schedule(libc::c_int, libc::sched_param);
 
 impl Schedule {
-    /// As it is now.
+    /// Returns the current values.
     ///
     /// # Errors
-    /// The system does not say.
+    /// The system call fails.
     pub fn now() -> io::Result<Schedule> {
         // SAFETY: the structure is ours.
         unsafe {
@@ -141,8 +142,8 @@ impl Terminal {
             (libc::tcgetattr(0, &raw mut settings) == 0).then_some(Terminal(settings))
         }
     }
-    /// Sets them again, and makes the terminal this process's own again: a shell that was killed
-    /// leaves it as it was for the shell.
+    /// Restores the values, and makes the terminal this process's own again: a shell that was
+    /// killed leaves it set for the shell.
     pub fn restore(&self) {
         // SAFETY: the structure is ours. A process in the background would be stopped by SIGTTOU
         // for either call; what the signal did before is set again.
@@ -159,8 +160,8 @@ impl Terminal {
 pub fn addresses(device: &str) -> Option<(Vec<Ipv4Addr>, bool)> {
     let (mut found, mut up, mut known) = (Vec::new(), false, false);
     let mut list = std::ptr::null_mut();
-    // SAFETY: getifaddrs(3) makes the list, whose texts end with 0 and whose addresses are as long
-    // as their families say, and freeifaddrs(3) ends it.
+    // SAFETY: getifaddrs(3) creates the list, whose texts end with 0 and whose addresses have the
+    // length of their families, and freeifaddrs(3) frees it.
     unsafe {
         checked(libc::getifaddrs(&raw mut list)).ok()?;
         let mut next = list;
@@ -306,7 +307,7 @@ impl Setup {
 
     /// `command` begins in such a namespace.
     pub fn apply(self, command: &mut Command) {
-        // SAFETY: `run` allocates nothing and calls only what is safe after a fork.
+        // SAFETY: `run` allocates nothing and calls only functions that are safe after a fork.
         unsafe { command.pre_exec(move || self.run()) };
     }
 
@@ -353,7 +354,7 @@ impl Setup {
     /// Addresses and MTU; the device and the loopback device go up.
     fn configure(&self) -> io::Result<()> {
         let datagrams = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
-        // SAFETY: all structures are ours, and the calls get what netdevice(7) says.
+        // SAFETY: all structures are ours, and the calls get the arguments of netdevice(7).
         unsafe {
             let inet = OwnedFd::from_raw_fd(checked(libc::socket(libc::AF_INET, datagrams, 0))?);
             let ask = |call: libc::c_ulong, request: &mut libc::ifreq| {
@@ -435,7 +436,7 @@ fn die_with_parent(parent: u32) -> io::Result<()> {
 }
 
 fn write_file(path: &CStr, content: &[u8]) -> io::Result<()> {
-    // SAFETY: the text ends with 0, the descriptor is new, and the content is as long as it says.
+    // SAFETY: the text ends with 0, the descriptor is new, and the content has the given length.
     unsafe {
         let fd = OwnedFd::from_raw_fd(checked(libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC))?);
         let written = libc::write(fd.as_raw_fd(), content.as_ptr().cast(), content.len());
@@ -443,7 +444,7 @@ fn write_file(path: &CStr, content: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Mounts stay in this namespace, and `file` stands where /etc/hosts does.
+/// Mounts stay in this namespace, and `file` replaces /etc/hosts.
 fn mount_hosts(file: &CStr) -> io::Result<()> {
     let none = std::ptr::null();
     let private = libc::MS_REC | libc::MS_PRIVATE;
@@ -460,7 +461,7 @@ fn mount_hosts(file: &CStr) -> io::Result<()> {
 struct Control([u8; 64]);
 
 /// A message with this part of data and this room for control messages. It refers to both, which
-/// must live as long as it is in use.
+/// must exist while it is in use.
 fn one_octet(part: &mut libc::iovec, control: &mut Control) -> libc::msghdr {
     // SAFETY: all zeros is a valid message.
     let mut message: libc::msghdr = unsafe { zeroed() };
@@ -476,7 +477,7 @@ fn send_descriptor(socket: RawFd, fd: RawFd) -> io::Result<()> {
     let mut octet = [DONE];
     let mut control = Control([0; 64]);
     let mut part = libc::iovec { iov_base: octet.as_mut_ptr().cast(), iov_len: 1 };
-    // SAFETY: all buffers are ours and live through the call; the room is larger than
+    // SAFETY: all buffers are ours and valid during the call; the room is larger than
     // CMSG_SPACE(4).
     unsafe {
         let mut message = one_octet(&mut part, &mut control);
@@ -538,7 +539,7 @@ pub struct Join {
 impl Join {
     /// `command` begins there.
     pub fn apply(self, command: &mut Command) {
-        // SAFETY: `run` allocates nothing and calls only what is safe after a fork.
+        // SAFETY: `run` allocates nothing and calls only functions that are safe after a fork.
         unsafe { command.pre_exec(move || self.run()) };
     }
 

@@ -15,7 +15,7 @@ use lasthop_units::{Duration, Ecn, Instant};
 /// Packets that wait at a port from a time on.
 type Waiting = VecDeque<(Instant, Vec<u8>)>;
 
-/// The world outside: what time it is, what waits to enter, what has left.
+/// The world outside: its clock, the packets waiting to enter, and those that have left.
 #[derive(Default)]
 struct Outside {
     now: Instant,
@@ -148,13 +148,13 @@ fn ms(n: u64) -> Instant {
 
 /// The times are those of the links, the octets those that came in but for the hop limit.
 #[test]
-fn a_packet_comes_out_unchanged_when_the_links_say() {
+fn a_packet_comes_out_unchanged_at_the_time_of_the_links() {
     let sent = packet(true, 1000, 64, true, Ecn::Ect0);
     let back = packet(false, 1000, 64, true, Ecn::NotEct);
     let r = run("", [vec![(ms(100), sent.clone())], vec![(ms(200), back)]], Duration::ZERO);
     let [(side, at, got), (other, later, _)] = &r.left[..] else { panic!("{:?}", r.left) };
-    // What is due at an instant happens before a packet of that instant enters, so that enters 1 ns
-    // later.
+    // Events that are due at an instant are processed before a packet of that instant enters, so
+    // the packet enters 1 ns later.
     let behind = |n| ms(n) + Duration(1);
     assert_eq!((*side, *at, *other, *later), (1, behind(112), 0, behind(212)));
     let mut expected = sent;
@@ -170,7 +170,7 @@ fn a_packet_comes_out_unchanged_when_the_links_say() {
 
 /// The clock moves 3 ms too far at each wait: nothing is hidden.
 #[test]
-fn what_comes_too_late_is_measured() {
+fn late_packets_are_measured() {
     let r = run(
         "",
         [vec![(ms(100), packet(true, 1000, 64, true, Ecn::NotEct))], vec![]],
@@ -184,7 +184,7 @@ fn what_comes_too_late_is_measured() {
     assert_eq!(r.report.entries.max(), Duration::from_millis(3));
 }
 
-/// A device that is removed ends the run there; what has happened up to then is in the results.
+/// A device that is removed ends the run there; the results contain everything up to then.
 #[test]
 fn a_port_that_is_gone_ends_the_run() {
     let sent = vec![(ms(100), packet(true, 1000, 64, true, Ecn::NotEct))];
@@ -198,7 +198,7 @@ fn a_port_that_is_gone_ends_the_run() {
 /// an address that is not the sender's (Linux drops a packet from an address of its own as
 /// martian).
 #[test]
-fn a_packet_too_large_for_its_own_link_is_answered_from_elsewhere() {
+fn a_packet_too_large_for_its_own_link_is_answered_from_another_address() {
     let sent = packet(false, 1000, 64, true, Ecn::NotEct);
     let r = run("mtu = \"900 B\"\n", [vec![], vec![(ms(100), sent.clone())]], Duration::ZERO);
     let [(1, at, answer)] = &r.left[..] else { panic!("{:?}", r.left) };
@@ -217,7 +217,7 @@ fn a_snoop_agent_lowers_the_hop_limit_too() {
     assert_eq!(got[8], 63);
 }
 
-/// RFC 1191: the router before the narrow link names its MTU, from its own address.
+/// RFC 1191: the router before the narrow link reports its MTU, from its own address.
 #[test]
 fn a_packet_too_large_for_a_link_is_answered_by_the_router_before_it() {
     let r = run(
@@ -243,7 +243,8 @@ fn a_packet_that_may_be_cut_comes_out_whole() {
     assert_eq!((&got[20..], r.kept), (&sent[20..], 0));
 }
 
-/// RFC 1812 section 5.3.1: who has no hop left is answered by the router there (traceroute).
+/// RFC 1812 section 5.3.1: a packet without a hop left is answered by the router there
+/// (traceroute).
 #[test]
 fn a_hop_limit_of_one_ends_at_the_first_router() {
     let sent = packet(true, 100, 1, true, Ecn::NotEct);
@@ -277,8 +278,8 @@ fn a_copy_has_the_octets_of_the_packet() {
     assert_eq!((a, r.kept), (b, 0));
 }
 
-/// 70 000 packets at once into links whose queues have no limit: those beyond 65 536 are dropped
-/// by name, and what is inside at the end is in the account.
+/// 70 000 packets at once into links whose queues have no limit: those beyond 65 536 are dropped by
+/// name, and the packets inside at the end are in the account.
 #[test]
 fn a_flood_is_bounded_by_a_named_cause() {
     let p = packet(true, 100, 64, true, Ecn::NotEct);
@@ -290,7 +291,7 @@ fn a_flood_is_bounded_by_a_named_cause() {
     assert_eq!(r.report.entered[0], 70_000);
 }
 
-/// A plain run has no real packets, and says what to do.
+/// A plain run has no real packets, and reports the remedy.
 #[test]
 fn a_plain_run_refuses_external_nodes() {
     let text = "[scenario]\nname = \"x\"\nduration = \"1 s\"\n[node.a]\nkind = \"external\"\n\

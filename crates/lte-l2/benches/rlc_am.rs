@@ -1,6 +1,7 @@
-//! What RLC AM costs (`make bench`): ns per SDU of 1500 B through transmitter and receiver, status
-//! reports included, and allocations in steady state. A table, and `target/bench-rlc-am.json` with
-//! one object a case. It fails if a case allocates in steady state: that is counted, not timed.
+//! Costs of RLC AM (`make bench`): ns per SDU of 1500 B through transmitter and receiver, status
+//! reports included, and allocations in steady state. The output is a table, and
+//! `target/bench-rlc-am.json` with one object a case. The bench fails if a case allocates in steady
+//! state: allocations are counted, so this verdict does not depend on timing.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -15,16 +16,16 @@ struct Case {
     name: &'static str,
     mode: Mode,
     size: u32,
-    /// Bytes of an opportunity; one each millisecond.
+    /// Bytes of a transmission opportunity; there is one each millisecond.
     grant: u32,
     loss: f64,
 }
 
-/// Allocations per thousand SDUs that are still none: a buffer that grows once more after the
+/// Allocations per thousand SDUs that still count as none: a buffer that grows once more after the
 /// warm-up.
 const NONE: f64 = 1.0;
 
-/// What a case measured.
+/// The measurements of a case.
 struct Figures {
     name: &'static str,
     ns_per_sdu: f64,
@@ -50,7 +51,7 @@ fn main() -> ExitCode {
     report(&found)
 }
 
-/// The table, the file, and whether any case allocated.
+/// Prints the table, writes the file, and fails if any case allocated.
 fn report(found: &[Figures]) -> ExitCode {
     println!("{:<44} {:>8} {:>18} {:>8}", "rlc-am", "ns/SDU", "allocations/1k SDU", "PDU/SDU");
     let mut rows = Vec::new();
@@ -134,7 +135,7 @@ fn run(c: &Case) -> Figures {
                 ends[0].push(now, Sdu { serial, ..Sdu::new(id, c.size) }, &mut outs[0]);
                 serial += 1;
             }
-            // What was sent 4 ms ago arrives; the loss hits the data direction.
+            // PDUs sent 4 ms ago arrive; only PDUs of the data direction are lost.
             let slot = (t % 4) as usize;
             for (way, to) in [(slot, 1), (4 + slot, 0)] {
                 for pdu in air[way].drain(..) {

@@ -1,6 +1,6 @@
-//! PDCP and RLC of LTE over a channel of grants: every TTI a transport block of a given size, lost
-//! with a given probability. No cell, no scheduler, no HARQ: what RLC does by itself, with a TCP on
-//! top.
+//! PDCP and RLC of LTE over a channel of grants: every TTI has a transport block of a given size,
+//! lost with a given probability. There is no cell, scheduler or HARQ: the model shows RLC alone
+//! below a TCP.
 
 use lasthop_units::{Bitrate, Bytes, Duration, Instant, Ratio};
 use schemars::JsonSchema;
@@ -32,7 +32,7 @@ impl Default for GrantConfig {
     fn default() -> Self {
         GrantConfig {
             tti: Duration::from_millis(1),
-            // 20 Mbit/s: a good share of a 10 MHz cell.
+            // 20 Mbit/s: a large share of a 10 MHz cell.
             grant: Bytes(2_500),
             loss: Ratio(0.001),
             delay: Duration::from_millis(3),
@@ -41,7 +41,7 @@ impl Default for GrantConfig {
 }
 
 impl GrantConfig {
-    /// Refuses what cannot work.
+    /// Refuses invalid values.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         check(TTIS.contains(&self.tti), "tti", "must be 10 us to 10 s, such as \"1 ms\"")?;
         check(
@@ -52,7 +52,8 @@ impl GrantConfig {
         Ok(Vec::new())
     }
 
-    /// The grid and the losses of a dedicated channel serve: all PDUs of a TTI share one outcome.
+    /// Converts to a dedicated channel, whose TTI grid and losses apply here: all PDUs of a TTI
+    /// share one outcome.
     fn channel(&self) -> DchConfig {
         DchConfig {
             tti: self.tti,
@@ -84,7 +85,7 @@ impl LtePipeConfig {
         LteBearerConfig { pdcp: self.pdcp.clone(), rlc: self.rlc.clone() }
     }
 
-    /// Refuses what cannot work, naming the key; warns of known pitfalls.
+    /// Refuses invalid values, naming the key; warns of known pitfalls.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         let mut warnings = self.layers().validate()?;
         within("downlink", self.downlink.validate(), &mut warnings)?;
@@ -101,14 +102,14 @@ pub struct LtePipe {
     grant: [u32; 2],
     pdus: Vec<Pdu>,
     scratch: LteBearerOutput,
-    /// Where SDUs are, if somebody wants to know.
+    /// Records of where SDUs are, if they were requested.
     journeys: Option<Box<Journeys>>,
-    /// PDUs are noted.
+    /// True if PDUs are recorded.
     notes: bool,
 }
 
 impl LtePipe {
-    /// The bearer number `entity` of the run `seed`. `config` must be valid.
+    /// Creates the bearer number `entity` of the run `seed`. `config` must be valid.
     pub fn new(config: &LtePipeConfig, seed: u64, entity: u64) -> LtePipe {
         let rate = |c: &GrantConfig| (!c.tti.is_zero()).then(|| Bitrate::per(c.grant.bits(), c.tti));
         let mut layers = LteBearer::new(&config.layers());
@@ -128,16 +129,16 @@ impl LtePipe {
         }
     }
 
-    /// From now on it is noted where SDUs are.
+    /// Starts to record where SDUs are.
     pub fn note_journeys(&mut self) {
         self.journeys = Some(Box::default());
     }
-    /// Where SDUs are; `None` unless that is noted.
+    /// Returns the records of where SDUs are; `None` unless they are kept.
     #[inline]
     pub fn journeys(&mut self) -> Option<&mut Journeys> {
         self.journeys.as_deref_mut()
     }
-    /// From now on the output has the PDUs that are sent and received.
+    /// Starts to list PDUs that are sent and received in the output.
     pub fn note_pdus(&mut self) {
         self.notes = true;
     }
@@ -170,8 +171,8 @@ impl LtePipe {
         self.layers.rlc_stats(end)
     }
 
-    /// `packet` (above 0 bytes; its serial number is not looked at) enters at `end`, to be
-    /// delivered at the other.
+    /// Takes in `packet` (above 0 bytes; its serial number is ignored) at `end`, to be delivered at
+    /// the other end.
     pub fn push<E: From<RlcEvent>>(
         &mut self,
         now: Instant,
@@ -183,7 +184,7 @@ impl LtePipe {
         self.settle(now, out);
     }
 
-    /// A TTI of `direction` starts: RLC fills its grant.
+    /// Starts a TTI of `direction`: RLC fills its grant.
     pub fn on_tti<E: From<RlcEvent>>(
         &mut self,
         now: Instant,
@@ -198,7 +199,7 @@ impl LtePipe {
         let repeated = if self.notes { self.layers.rlc_stats(end).pdus_retx } else { 0 };
         self.layers.pull(now, end, Grant::of(self.grant[i]), &mut self.pdus, &mut self.scratch);
         if self.notes {
-            // RLC repeats before it sends what is new.
+            // RLC sends retransmissions before new data.
             let mut left = self.layers.rlc_stats(end).pdus_retx - repeated;
             for (pdu, index) in self.pdus.iter().zip(0..) {
                 let outcome =
@@ -224,7 +225,7 @@ impl LtePipe {
         self.settle(now, out);
     }
 
-    /// PDUs of `direction` have arrived.
+    /// Receives the PDUs of `direction` that have arrived.
     pub fn on_arrival<E: From<RlcEvent>>(
         &mut self,
         now: Instant,
@@ -252,25 +253,25 @@ impl LtePipe {
         self.settle(now, out);
     }
 
-    /// Timers of both ends that have expired act.
+    /// Processes the timers of both ends that have expired.
     pub fn on_timer<E: From<RlcEvent>>(&mut self, now: Instant, out: &mut BearerOutput<E>) {
         self.layers.on_time(now, &mut self.scratch);
         self.settle(now, out);
     }
 
-    /// A new loss probability, in force from the next TTI.
+    /// Sets a new loss probability, in force from the next TTI.
     pub fn set_loss(&mut self, direction: Direction, loss: Ratio) {
         self.channel[direction.index()].set_bler(loss);
     }
-    /// A new grant, in force from the next TTI.
+    /// Sets a new grant, in force from the next TTI.
     pub fn set_grant(&mut self, direction: Direction, grant: Bytes) {
         self.grant[direction.index()] = grant.0 as u32;
     }
 
-    /// Passes on what the layers have produced, re-establishes after a radio link failure and wakes
-    /// the channels.
+    /// Passes on the output of the layers, re-establishes after a radio link failure and schedules
+    /// the next TTIs of the channels.
     fn settle<E: From<RlcEvent>>(&mut self, now: Instant, out: &mut BearerOutput<E>) {
-        // A re-establishment may itself say something, never another failure.
+        // A re-establishment may itself have output, but never another failure.
         for _ in 0..2 {
             let s = &mut self.scratch;
             out.delivered.append(&mut s.delivered);
@@ -285,7 +286,7 @@ impl LtePipe {
                 break;
             }
             // TS 36.331 clause 5.3.11.3: radio link failure. RRC re-establishes the bearer at once;
-            // MAC is reset, so what is on the air is gone.
+            // MAC is reset, so PDUs in transmission are lost.
             for channel in &mut self.channel {
                 channel.cut(|_| ());
             }

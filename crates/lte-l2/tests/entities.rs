@@ -1,4 +1,4 @@
-//! RLC and PDCP of LTE, seen from outside. One file per question.
+//! Tests of RLC and PDCP of LTE through their public interface, one file per question.
 
 mod entities {
     mod adversary;

@@ -1,5 +1,5 @@
-//! What a packet through a link costs. Demonstrates in particular: that a pipe is driven with a
-//! handful of lines, and that one `PipeOut` serves for ever.
+//! The cost of a packet through a link. Demonstrates in particular: that a pipe is driven with few
+//! lines, and that one `PipeOut` is reused for the whole run.
 //!
 //!     cargo run --release -p lasthop-net --example link_cost
 #![expect(clippy::disallowed_types, reason = "a benchmark looks at the wall clock")]

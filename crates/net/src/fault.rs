@@ -1,5 +1,5 @@
-//! Faults: what a wire does to chosen packets. Which ones is counted, not drawn: each n-th, a list,
-//! for some time.
+//! Faults: the treatment of selected packets on a wire. They are selected by counting, not drawn:
+//! each n-th, a list, for some time.
 
 use std::collections::BTreeMap;
 
@@ -84,7 +84,7 @@ pub struct FaultConfig {
     pub duration: Option<Duration>,
 }
 
-/// What is known of a flow.
+/// The record of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     /// Packets so far.
@@ -93,7 +93,7 @@ struct Seen {
     ect: Option<Ecn>,
 }
 
-/// A fault at work.
+/// A fault in force.
 #[derive(Clone, Debug)]
 struct Fault {
     config: FaultConfig,
@@ -111,7 +111,8 @@ impl Fault {
         self.seen.clear();
     }
 
-    /// A packet leaves for the wire at `moment`. What it had last as its codepoint, if it is met.
+    /// A packet leaves for the wire at `moment`. Returns its last codepoint, if the fault selects
+    /// it.
     fn meets(&mut self, moment: Instant, item: &Item) -> Option<Seen> {
         let FaultConfig { flows, packets, numbers, count, .. } = &self.config;
         let numbered = match packets {
@@ -145,7 +146,7 @@ pub(crate) struct FaultEffect {
     pub hold: Duration,
 }
 
-/// The faults of a wire, in the order in which packets meet them.
+/// The faults of a wire, in the order in which they are applied to packets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Faults {
     all: Vec<Fault>,
@@ -162,7 +163,7 @@ impl Faults {
             fault.config.flows = Some(flows.to_vec());
         }
     }
-    /// False: there is none of this name.
+    /// Returns false if there is none of this name.
     pub fn run(&mut self, now: Instant, name: &str, run: bool) -> bool {
         let Some(fault) = self.all.iter_mut().find(|fault| fault.config.name == name) else { return false };
         if run {

@@ -34,7 +34,7 @@ impl Link {
     pub fn poll_at(&self) -> Option<Instant> {
         each!(self, l => l.poll_at())
     }
-    /// Hands out what has arrived by `now`.
+    /// Returns the packets that have arrived by `now`.
     #[inline]
     pub fn on_time(&mut self, now: Instant, out: &mut PipeOut) {
         each!(self, l => l.on_time(now, out))
@@ -66,7 +66,7 @@ impl Link {
     pub fn set_fault_flows(&mut self, name: &str, flows: &[FlowId]) {
         each!(self, l => l.faults(Instant::ZERO, &mut PipeOut::default()).set_flows(name, flows));
     }
-    /// Starts the fault of this name anew, or stops it, for packets that leave after `now`.
+    /// Starts the fault of this name again, or stops it, for packets that leave after `now`.
     pub fn run_fault(&mut self, now: Instant, name: &str, run: bool, out: &mut PipeOut) {
         let _one_of_another_link = each!(self, l => l.faults(now, out).run(now, name, run));
     }
@@ -86,7 +86,7 @@ impl Link {
     pub fn set_limit(&mut self, now: Instant, limit: Limit, out: &mut PipeOut) {
         each!(self, l => l.set_limit(now, limit, out))
     }
-    /// What is inside at `now`, exactly.
+    /// Returns the contents at `now`, exactly.
     pub fn occupancy(&mut self, now: Instant, out: &mut PipeOut) -> Occupancy {
         each!(self, l => l.occupancy(now, out))
     }
@@ -94,7 +94,7 @@ impl Link {
     pub fn account(&self) -> &Account {
         each!(self, l => l.account())
     }
-    /// The queue as of the last look.
+    /// The queue as of the last call.
     pub fn queue(&self) -> &Queue {
         each!(self, l => l.queue())
     }

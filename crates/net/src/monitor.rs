@@ -1,20 +1,21 @@
 //! The flow monitor: the one definition of flow statistics, for every study.
 //!
 //! It counts IP packets from a flow's source to its destination. `sim` reports each packet once
-//! when the source's IP takes it (before any fragmentation) and once when the destination's IP
-//! hands it up (after reassembly), as ns-3's flow monitor does; a transport's retransmission is a
+//! when the source's IP accepts it (before any fragmentation) and once when the destination's IP
+//! passes it up (after reassembly), as ns-3's flow monitor does; a transport's retransmission is a
 //! packet of its own.
 //!
 //! * **Delay** of a received packet: reception minus sending. **Jitter**: mean of the absolute
 //!   difference of the delays of successively received packets (RFC 3393's delay variation without
 //!   its smoothing). Quantiles come from a histogram of 16 bins an octave: right to a sixteenth.
-//! * **Loss** three ways, because they differ by more than any effect worth studying: `undelivered`
-//!   (sent minus received at the end, what is still in flight or queued included), `dropped` (by a
-//!   named cause, at any hop), `retransmitted` (by the transport, reported from outside).
-//! * **Lost within 10 s**, ns-3's definition: not received within ten seconds of being sent; what
-//!   is sent in the last ten seconds and missing is not judged. Kept by whole seconds of sending,
-//!   so a packet counts as lost between ten and eleven seconds after it was sent; received later it
-//!   stays lost.
+//! * **Loss** by three definitions, because they differ by more than any effect worth studying:
+//!   `undelivered` (sent minus received at the end, what is still in flight or queued included),
+//!   `dropped` (by a named cause, at any hop), `retransmitted` (by the transport, reported from
+//!   outside).
+//! * **Lost within 10 s**, ns-3's definition: not received within ten seconds of being sent;
+//!   packets sent in the last ten seconds and missing are not counted. Kept by whole seconds of
+//!   sending, so a packet counts as lost between ten and eleven seconds after it was sent; received
+//!   later it stays lost.
 //! * **Throughput**: received IP bytes over the time given; **goodput**: bytes that reached the
 //!   application in order.
 //!
@@ -30,7 +31,7 @@ pub struct FlowMonitor {
     flows: IndexVec<FlowId, FlowStats>,
 }
 
-/// What is known of one flow.
+/// The statistics of one flow.
 #[derive(Clone, Debug, Default)]
 pub struct FlowStats {
     /// IP packets that the source sent.
@@ -91,7 +92,7 @@ fn edges(bin: usize) -> (f64, f64) {
 const PATIENCE_S: u64 = 10;
 const SECONDS: usize = PATIENCE_S as usize + 1;
 
-/// Packets on their way, by the second in which they were sent.
+/// Packets in transmission, by the second in which they were sent.
 #[derive(Clone, Debug, Default)]
 struct Recent {
     missing: [u64; SECONDS],
@@ -121,7 +122,7 @@ impl FlowMonitor {
         f.recent.sent(now);
     }
 
-    /// The destination's IP hands up a packet of `size` bytes that was `sent` then.
+    /// The destination's IP passes up a packet of `size` bytes that was `sent` then.
     #[inline]
     pub fn received(&mut self, now: Instant, flow: FlowId, size: u32, sent: Instant) {
         let f = &mut self.flows[flow];
@@ -132,7 +133,7 @@ impl FlowMonitor {
         f.recent.received(now, sent);
     }
 
-    /// A packet, or the last fragment standing for one, was dropped on its way. Report it once for
+    /// A packet, or the last fragment for one, was dropped in the network. To be reported once for
     /// each packet.
     pub fn dropped(&mut self, flow: FlowId, cause: DropCause) {
         self.flows[flow].dropped[cause as usize] += 1;
@@ -210,12 +211,12 @@ impl FlowStats {
         (self.rx_packets > 1).then(|| self.jitter_sum as f64 / (self.rx_packets - 1) as f64 / 1e9)
     }
 
-    /// Loss, first way: sent and not received so far, whatever became of it. Duplicates on the way
-    /// can make up for lost packets here (never below zero).
+    /// Loss, first definition: sent and not received so far, for any reason. Duplicates can
+    /// compensate for lost packets here (never below zero).
     pub fn lost_undelivered(&self) -> u64 {
         self.tx_packets.saturating_sub(self.rx_packets)
     }
-    /// Loss, second way: dropped by a named cause, at any hop.
+    /// Loss, second definition: dropped by a named cause, at any hop.
     pub fn lost_dropped(&self) -> u64 {
         self.dropped.iter().sum::<u64>() + self.dropped_elsewhere
     }
@@ -223,11 +224,11 @@ impl FlowStats {
     pub fn dropped_by(&self, cause: DropCause) -> u64 {
         self.dropped[cause as usize]
     }
-    /// Loss, third way: sent again by the transport.
+    /// Loss, third definition: sent again by the transport.
     pub fn lost_retransmitted(&self) -> u64 {
         self.retransmitted
     }
-    /// Loss by ns-3's definition: not received within ten seconds, judged at `end`.
+    /// Loss by ns-3's definition: not received within ten seconds, counted at `end`.
     pub fn lost_within_10_s(&self, end: Instant) -> u64 {
         let mut recent = self.recent.clone();
         recent.advance(second(end));
@@ -253,7 +254,7 @@ fn second(t: Instant) -> u64 {
 }
 
 impl Recent {
-    /// Seconds that are more than ten seconds old are judged.
+    /// Counts the losses of seconds that are more than ten seconds old.
     #[inline]
     fn advance(&mut self, now: u64) {
         if now <= self.second {
@@ -369,7 +370,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the definition with a list of all packets: judged in whole seconds of sending.
+        /// Against the definition with a list of all packets: counted in whole seconds of sending.
         #[test]
         fn the_ring_is_the_list(
             packets in proptest::collection::vec((0u64..4_000, proptest::option::of(0u64..30_000)), 1..100),

@@ -4,19 +4,19 @@ use std::fmt;
 
 use lasthop_units::{Ecn, FlowId, Instant, PacketId};
 
-/// A packet as queues and pipes see it: 24 bytes, copied freely. The packet itself stays in `sim`'s
-/// slab.
+/// The descriptor of a packet for queues and pipes: 24 bytes, copied freely. The packet itself is
+/// in `sim`'s slab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item {
     /// The packet's place in the slab.
     pub id: PacketId,
     /// Total length of the IP packet [bytes].
     pub size: u32,
-    /// The flow: stands for the 5-tuple that fair queueing hashes.
+    /// The flow: represents the 5-tuple that fair queueing hashes.
     pub flow: FlowId,
     /// ECN codepoint; an AQM may set it to [`Ecn::Ce`].
     pub ecn: Ecn,
-    /// What it carries. Known on the links of `sim`.
+    /// The content. Known on the links of `sim`.
     pub content: Content,
     /// When it entered the queue it is in (set by the queue): sojourn times of AQMs hang on it.
     pub enqueued: Instant,
@@ -65,7 +65,7 @@ pub enum DropCause {
     ReassemblyTimeout,
     /// A fragment whose bytes had arrived already.
     DuplicateFragment,
-    /// No way to the destination.
+    /// No route to the destination.
     NoRoute,
 }
 
@@ -110,8 +110,8 @@ impl fmt::Display for DropCause {
 /// A packet that was dropped: when, which, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dropped {
-    /// The moment of the drop. It may lie before the moment at which it is reported: a pipe catches
-    /// up late.
+    /// The time of the drop. It may be before the time at which it is reported: a pipe catches up
+    /// late.
     pub at: Instant,
     /// The packet.
     pub item: Item,
@@ -128,7 +128,7 @@ pub enum LinkStage {
     Propagation,
 }
 
-/// From `at` on the packet is in this stage. The moments of one packet do not go back, but may lie
+/// From `at` on the packet is in this stage. The times of one packet do not decrease, but may be
 /// before the call that reports them: a link catches up late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkNote {
@@ -140,14 +140,14 @@ pub struct LinkNote {
     pub stage: LinkStage,
 }
 
-/// What a pipe hands out. The caller keeps one, drains it after each call and so reuses its memory.
+/// The output of a pipe. The caller keeps one, drains it after each call and so reuses its memory.
 #[derive(Clone, Debug, Default)]
 pub struct PipeOut {
     /// Packets that reached the far end, in order of arrival.
     pub arrived: Vec<Item>,
     /// Extra copies that reached the far end at the same moment (duplication). Each names a packet
-    /// that is also in `arrived`: clone it in the slab *before* handing on `arrived`, then hand
-    /// on the clone.
+    /// that is also in `arrived`: clone it in the slab *before* passing on `arrived`, then pass on
+    /// the clone.
     pub copies: Vec<Item>,
     /// Packets that were dropped, in order of their moment within each cause.
     pub dropped: Vec<Dropped>,

@@ -1,13 +1,13 @@
 //! A pipe: rate, delay, queue, loss. One pending event, the arrival of its head.
 //!
 //! Contract: `enqueue(now, item, out)` gives it a packet; `poll_at()` is the moment of the next
-//! arrival; `on_time(now, out)` hands out what has arrived. Queueing and serialisation need no
-//! events: each access catches up with all events since (`catch_up`), in order of time and
-//! with the true moments, so an AQM sees what it would have seen live. Drops found that way carry
-//! the moment at which they happened.
+//! arrival; `on_time(now, out)` returns the packets that have arrived. Queueing and serialisation
+//! need no events: each access catches up with all events since (`catch_up`), in order of time and
+//! with the true moments, so an AQM has the same inputs as with events. Such drops carry the time
+//! at which they happened.
 //!
-//! Order at one moment: what leaves the queue at `now` has left before what arrives at `now` is
-//! judged.
+//! Order at one time: the packets that leave the queue at `now` have left before those that arrive
+//! at `now` are processed.
 
 use lasthop_units::{Bitrate, Bytes, Duration, Instant};
 
@@ -37,7 +37,7 @@ pub struct Occupancy {
     pub queue_packets: u64,
     /// Bytes waiting in the queue.
     pub queue_bytes: u64,
-    /// Packets being sent or propagating, with those that will be found lost at the far end.
+    /// Packets being sent or propagating, with those that will be lost at the far end.
     pub wire_packets: u64,
     /// Bytes being sent or propagating.
     pub wire_bytes: u64,
@@ -74,7 +74,7 @@ impl Pipe {
         }
     }
 
-    /// Takes a packet. Built into its callers, of which one is on every packet's way.
+    /// Enqueues a packet. Inlined into its callers, one of which processes every packet.
     #[inline(always)]
     pub fn enqueue(&mut self, now: Instant, item: Item, out: &mut PipeOut) {
         let dropped = out.dropped.len();
@@ -99,8 +99,8 @@ impl Pipe {
         self.check();
     }
 
-    /// When the next packet arrives at the far end (or is found lost there). `None`: nothing will
-    /// happen without input.
+    /// The time at which the next packet arrives at the far end (or is lost there). `None`: nothing
+    /// will happen without input.
     #[inline(always)]
     pub fn poll_at(&self) -> Option<Instant> {
         self.wire.poll_at().or_else(|| {
@@ -109,7 +109,7 @@ impl Pipe {
         })
     }
 
-    /// Hands out what has arrived by `now`. Early calls are harmless.
+    /// Returns the packets that have arrived by `now`. Early calls have no effect.
     #[inline]
     pub fn on_time(&mut self, now: Instant, out: &mut PipeOut) {
         let (arrived, dropped) = (out.arrived.len(), out.dropped.len());
@@ -211,7 +211,7 @@ impl Pipe {
         self.queue.set_limit(limit);
     }
 
-    /// What is inside at `now`, exactly: catches up first.
+    /// Returns the contents at `now`, exactly: catches up first.
     pub fn occupancy(&mut self, now: Instant, out: &mut PipeOut) -> Occupancy {
         self.catch_up(now, out);
         self.inside()
@@ -225,7 +225,7 @@ impl Pipe {
     pub fn rate(&self) -> Option<Bitrate> {
         self.rate
     }
-    /// The queue as of the last look.
+    /// The queue as of the last call.
     pub fn queue(&self) -> &Queue {
         &self.queue
     }
@@ -250,7 +250,7 @@ impl Pipe {
 
     #[inline]
     fn check(&self) {
-        // Counting what is inside is work that only the assertions need.
+        // Counting the contents is work that only the assertions need.
         if cfg!(debug_assertions) {
             self.account.check(&self.inside());
         }

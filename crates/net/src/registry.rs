@@ -1,5 +1,5 @@
-//! What can be said of a plug-in by name: one table per kind of plug-in, and everything else comes
-//! from it.
+//! The descriptions of plug-ins by name: one table per kind of plug-in, from which everything else
+//! is derived.
 
 use thiserror::Error;
 
@@ -8,7 +8,7 @@ use thiserror::Error;
 pub struct Entry {
     /// The name in scenario files.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// Its function, in one line.
     pub summary: &'static str,
     /// Where it comes from: a paper, an RFC, a simulator.
     pub source: &'static str,
@@ -23,7 +23,7 @@ pub struct Parameter {
     pub name: &'static str,
     /// The default as a scenario would write it, or words.
     pub default: &'static str,
-    /// What it is, with its unit where it has one.
+    /// Its meaning, with its unit if it has one.
     pub summary: &'static str,
 }
 
@@ -32,7 +32,7 @@ pub(crate) const fn parameter(name: &'static str, default: &'static str, summary
     Parameter { name, default, summary }
 }
 
-/// A key that is wrong, and what is wrong with it.
+/// A key that is wrong, and the reason.
 pub(crate) type Wrong = (&'static str, String);
 
 /// A name that is in no table.
@@ -41,7 +41,7 @@ pub(crate) type Wrong = (&'static str, String);
 pub struct UnknownName {
     /// The kind of plug-in.
     pub what: &'static str,
-    /// What was written.
+    /// The name as written.
     pub name: String,
     /// The names that exist.
     pub known: String,

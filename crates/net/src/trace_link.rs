@@ -3,7 +3,7 @@
 //! At each opportunity of the trace the link delivers up to `opportunity` bytes. Several packets
 //! share one; a packet larger than what is left of it continues in the next (a partial packet stays
 //! in service); what no packet needs is lost. A packet is delivered at the opportunity that carries
-//! its last byte. A packet that arrives at the very moment of an opportunity is too late for it.
+//! its last byte. A packet that arrives at exactly the time of an opportunity is too late for it.
 //! After the last line the trace begins again, shifted by its last timestamp. (R. Netravali et al.,
 //! USENIX ATC 2015; behaviour of `mm-link`.)
 //!
@@ -128,7 +128,7 @@ impl TraceLink {
         })
     }
 
-    /// Hands out what has arrived by `now`. Early calls are harmless.
+    /// Returns the packets that have arrived by `now`. Early calls have no effect.
     #[inline]
     pub fn on_time(&mut self, now: Instant, out: &mut PipeOut) {
         let (arrived, dropped) = (out.arrived.len(), out.dropped.len());
@@ -264,8 +264,8 @@ impl TraceLink {
         self.queue.set_limit(limit);
     }
 
-    /// What is inside at `now`, exactly: catches up first. The packet in service counts as on the
-    /// wire.
+    /// Returns the contents at `now`, exactly: catches up first. The packet in service counts as on
+    /// the wire.
     pub fn occupancy(&mut self, now: Instant, out: &mut PipeOut) -> Occupancy {
         self.catch_up(now, out);
         self.inside()
@@ -274,7 +274,7 @@ impl TraceLink {
     pub fn account(&self) -> &Account {
         &self.account
     }
-    /// The queue as of the last look.
+    /// The queue as of the last call.
     pub fn queue(&self) -> &Queue {
         &self.queue
     }

@@ -1,4 +1,4 @@
-//! What follows the transmitter: propagation delay, jitter, loss, corruption, duplication.
+//! The part after the transmitter: propagation delay, jitter, loss, corruption, duplication.
 //!
 //! Losses in bursts are those of a Markov chain of two states (E. N. Gilbert, "Capacity of a
 //! burst-noise channel", Bell System Technical Journal 39, 1960; E. O. Elliott, "Estimates of error
@@ -57,8 +57,8 @@ pub struct WireModel {
     pub jitter: Duration,
     /// How it is distributed.
     pub jitter_distribution: JitterDistribution,
-    /// False: a packet never overtakes an earlier one, whatever delay and jitter say (it arrives
-    /// with it at the earliest). True: packets arrive at their own moment.
+    /// False: a packet never overtakes an earlier one, for any delay and jitter (it arrives with it
+    /// at the earliest). True: packets arrive at their own time.
     pub reordering: bool,
     /// Probability that a packet is lost, independently of all others.
     pub loss: f64,
@@ -227,7 +227,7 @@ impl Wire {
         if self.model.jitter_distribution == JitterDistribution::Gaussian {
             let mut draws = self.jitter.stream(self.n);
             loop {
-                // Nearly always the first: 0.27 % lie beyond three standard deviations.
+                // Nearly always the first: 0.27 % are beyond three standard deviations.
                 let z = draws.normal();
                 if z.abs() < 3.0 {
                     return Duration(((0.5 + z / 6.0) * self.model.jitter.0 as f64) as u64);
@@ -267,13 +267,13 @@ impl Wire {
         Outcome::Arrives
     }
 
-    /// When the next packet arrives or is found lost.
+    /// The time at which the next packet arrives or is lost.
     #[inline]
     pub fn poll_at(&self) -> Option<Instant> {
         self.flights.front().map(|f| f.arrival)
     }
 
-    /// Hands out what has arrived by `now`.
+    /// Returns the packets that have arrived by `now`.
     #[inline(always)]
     pub fn deliver(&mut self, now: Instant, out: &mut PipeOut) {
         while let Some(flight) = self.flights.front()

@@ -1,8 +1,8 @@
 //! Runs scripts and folders of scripts: `cargo run -p lasthop-packetdrill --example drill -- [-v]
 //! [-D NAME] [--tolerance_usecs=N] FILES`.
 //!
-//! Demonstrates in particular: a collection becomes a table, and a failure shows expected and
-//! actual.
+//! Demonstrates in particular: a table of the results of a collection, and expected and actual
+//! packets of a failure.
 
 use std::path::{Path, PathBuf};
 

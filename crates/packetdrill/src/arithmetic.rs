@@ -1,12 +1,11 @@
 //! Arithmetic expansion of the shell, `$((...))` (POSIX.1-2017, volume 3, section 2.6.4), on signed
 //! 64-bit numbers.
 
-/// The text with the value in place of each `$((...))`.
+/// Replaces each `$((...))` in the text with its value.
 ///
 /// # Errors
 ///
-/// What stands between the parentheses is no expression of numbers, `+ - * / % << >>` and
-/// parentheses.
+/// The text between the parentheses is no expression of numbers, `+ - * / % << >>` and parentheses.
 pub(crate) fn expand(text: &str) -> Result<String, String> {
     let mut found = String::with_capacity(text.len());
     let mut rest = text;
@@ -39,7 +38,7 @@ impl Parser<'_> {
         found.is_some()
     }
 
-    /// Shifts bind loosest, then sums, then products.
+    /// Evaluates shifts, which bind loosest, then sums, then products.
     fn sum(&mut self) -> Option<i64> {
         let mut value = self.terms()?;
         loop {
@@ -118,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_expression_is_named() {
+    fn text_that_is_no_expression_is_named() {
         for text in ["$((", "$((1", "$((1)", "$((x))", "$((1/0))", "$((9223372036854775807+1))", "$((1<<64))"]
         {
             let failed = expand(text).unwrap_err();

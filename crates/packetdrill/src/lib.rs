@@ -1,13 +1,13 @@
 //! Runs packetdrill scripts against a simulated TCP endpoint, in virtual time.
 //!
-//! A script opens sockets by system calls, injects packets, and states which packets the stack
-//! under test answers with and when. [`parse`] reads the language of the packetdrill tool; [`run`]
-//! drives [`lasthop_tcp::Endpoint`]s in place of a kernel. Nothing waits: a script of an hour takes
-//! milliseconds, and gives the same every time.
+//! A script opens sockets by system calls, injects packets, and states the packets that the stack
+//! under test sends, and when. [`parse`] reads the language of the packetdrill tool; [`run`] drives
+//! [`lasthop_tcp::Endpoint`]s in place of a kernel. Time is virtual: a script of an hour runs in
+//! milliseconds, and always gives the same result.
 //!
-//! What is not compared, because a [`lasthop_tcp::Segment`] has none of it: payload, addresses,
-//! ports, TTL, checksums, the order of TCP options and their padding. All else is: flags, numbers,
-//! window, options and their values, times.
+//! Flags, numbers, window, options and their values, and times are compared. Payload, addresses,
+//! ports, TTL, checksums, the order of TCP options and their padding are not, because a
+//! [`lasthop_tcp::Segment`] does not have them.
 
 mod arithmetic;
 mod code;

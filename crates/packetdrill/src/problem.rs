@@ -1,6 +1,6 @@
-//! What is wrong with a script, and where.
+//! Mistakes of a script, with their positions.
 
-/// A place in a script, counted from 1.
+/// A position in a script, counted from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SourcePosition {
     /// Line.
@@ -9,23 +9,23 @@ pub struct SourcePosition {
     pub column: u32,
 }
 
-/// Why a script cannot be run.
+/// The reason for which a script cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// The text is not a script.
     #[error("{}:{}: {message}", place.line, place.column)]
     Mistake {
-        /// Where the text stops being a script.
+        /// Position of the mistake.
         place: SourcePosition,
-        /// What is wrong, and what would be right.
+        /// The mistake and its remedy.
         message: String,
     },
-    /// A script, but of something that a simulated endpoint has not.
+    /// A script that uses a feature that a simulated endpoint lacks.
     #[error("{}:{}: not applicable: {reason}", place.line, place.column)]
     NotApplicable {
-        /// Where the script uses it.
+        /// Position of the use.
         place: SourcePosition,
-        /// What the script uses.
+        /// The feature.
         reason: String,
     },
 }

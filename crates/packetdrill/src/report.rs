@@ -1,4 +1,4 @@
-//! Verdicts, and the table of many.
+//! Verdicts, and the table of many outcomes.
 
 use std::collections::BTreeMap;
 
@@ -9,32 +9,32 @@ use crate::run::{Failed, Transcript, run};
 use crate::script::parse_with;
 use crate::settings::Request;
 
-/// How a script ended.
+/// The result of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Everything was as the script says.
+    /// Every packet and result was as stated in the script.
     Passed,
-    /// Something was not.
+    /// A packet or result was not as stated.
     Failed,
-    /// It needs something that a simulated endpoint does not have.
+    /// The script needs a feature that a simulated endpoint lacks.
     NotApplicable,
     /// The text is not a script.
     Mistake,
 }
 
-/// A script's end.
+/// The outcome of a script.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
-    /// The name it was given.
+    /// Its name.
     pub name: String,
-    /// How it ended.
+    /// Its verdict.
     pub verdict: Verdict,
-    /// Line of the script, 0 if it passed.
+    /// Line of the script; 0 if it passed.
     pub line: u32,
-    /// Column.
+    /// Column; 0 if it passed.
     pub column: u32,
-    /// What was wrong or is not there; empty if it passed.
+    /// The failure or the missing feature; empty if it passed.
     pub message: String,
     /// The verbose transcript: every packet, call and print, in order.
     pub transcript: Vec<String>,
@@ -60,7 +60,7 @@ pub fn run_text(name: &str, text: &str, request: &Request, verbose: bool) -> Out
     Outcome { name: name.to_owned(), verdict, line, column, message, transcript: transcript.lines }
 }
 
-/// A script without an event states nothing that could hold: a file that was cut off, or one all of
+/// The problem of a script without events, which checks nothing: a truncated file, or one all of
 /// whose lines are for other symbols.
 fn nothing_stated(text: &str) -> Problem {
     if text.contains("#if") {
@@ -74,22 +74,22 @@ fn nothing_stated(text: &str) -> Problem {
 /// One row of the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Category {
-    /// Scripts.
+    /// Number of scripts.
     pub scripts: u32,
-    /// As they say.
+    /// Number of scripts that passed.
     pub passed: u32,
-    /// Not as they say, or no scripts at all.
+    /// Number of scripts that failed or are no scripts.
     pub failed: u32,
-    /// Not for a simulated endpoint.
+    /// Number of scripts that are not applicable.
     pub not_applicable: u32,
-    /// Why not, with the number of scripts.
+    /// Reasons for these, with numbers of scripts.
     pub reasons: BTreeMap<String, u32>,
 }
 
-/// The table of many outcomes: category, which is the folder of the name, to counts.
+/// The table of many outcomes: counts by category, which is the folder in the name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// Rows.
+    /// The rows.
     pub categories: BTreeMap<String, Category>,
 }
 
@@ -105,7 +105,7 @@ impl Summary {
         })
     }
 
-    /// Counts.
+    /// Counts outcomes.
     pub fn of(outcomes: &[Outcome]) -> Summary {
         let mut summary = Summary::default();
         for o in outcomes {

@@ -1,7 +1,6 @@
-//! What the host of the endpoint is set to: the options in a script, and the shell commands that
-//! are understood.
+//! Settings of the endpoint's host: the options in a script, and the supported shell commands.
 //!
-//! A command that only prepares the original tool's virtual device, or cleans up, has nothing to do
+//! A command that only prepares the original tool's virtual device, or cleans up, has no effect
 //! here. One that changes the kernel's TCP becomes a value of the endpoint's configuration. Any
 //! other makes the script not applicable.
 
@@ -13,12 +12,12 @@ use lasthop_tcp::{
 };
 use lasthop_units::{Bytes, Duration};
 
-/// Whose choices a host makes where standards leave them open.
+/// The implementation whose choices a host makes where standards leave them open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostKind {
-    /// The profile's own.
+    /// That of the profile.
     Linux,
-    /// 4.4BSD's ([`Host::BSD`]), with the profile `rfc` unless another is selected.
+    /// 4.4BSD ([`Host::BSD`]), with the profile `rfc` unless another is selected.
     Bsd,
 }
 
@@ -28,19 +27,19 @@ pub struct Request {
     /// The stack profile; `None`: `linux-6`, and `rfc` with BSD's choices for scripts that set
     /// `net.inet.tcp`.
     pub profile: Option<Profile>,
-    /// Congestion control instead of the profile's; a script's own choice wins.
+    /// Congestion control instead of the profile's; a choice in the script takes precedence.
     pub cc: Option<CcName>,
-    /// Whose choices hold where standards leave them open; `None`: 4.4BSD's for scripts that set
-    /// `net.inet.tcp`, else those of the profile's kernel.
+    /// The implementation whose choices apply where standards leave them open; `None`: 4.4BSD's for
+    /// scripts that set `net.inet.tcp`, else those of the profile's kernel.
     pub host: Option<HostKind>,
     /// Symbols for the `#ifdef` lines of scripts, and for names in arguments.
     pub defines: Defines,
-    /// Options of the original tool, name and value; they win over those in a script.
+    /// Options of the original tool, name and value; they take precedence over those in a script.
     pub options: Vec<(String, String)>,
 }
 
 impl Request {
-    /// The request by names, as a command line has them.
+    /// Creates a request from names, as in a command line.
     pub fn named(profile: Option<&str>, cc: Option<&str>) -> Result<Request, String> {
         let known = || Profile::ALL.iter().map(|p| p.name()).collect::<Vec<_>>().join(", ");
         let profile = profile
@@ -66,21 +65,21 @@ impl Request {
         Ok(self)
     }
 
-    /// The request with a symbol more, given as `NAME` or `NAME=VALUE`.
+    /// Adds a symbol to the request, given as `NAME` or `NAME=VALUE`.
     ///
     /// # Errors
     ///
-    /// The name is none, or the value neither a whole number nor a name.
+    /// The name is invalid, or the value neither a whole number nor a name.
     pub fn define(mut self, definition: &str) -> Result<Request, String> {
         self.defines.add(definition)?;
         Ok(self)
     }
 
-    /// The request with an option of the original tool, such as `tolerance_usecs`.
+    /// Adds an option of the original tool, such as `tolerance_usecs`, to the request.
     ///
     /// # Errors
     ///
-    /// The value is not one of the option's.
+    /// The value is invalid for the option.
     pub fn option(mut self, name: &str, value: &str) -> Result<Request, String> {
         Settings::new(&self).option(name, value).map_err(|o| o.to_string())?;
         self.options.push((name.to_owned(), value.to_owned()));
@@ -88,14 +87,14 @@ impl Request {
     }
 }
 
-/// What a host offers in its SYNs.
+/// Options that a host offers in its SYNs.
 #[derive(Clone, Copy, Debug)]
 struct Offers {
     timestamps: bool,
     sack: bool,
     dsack: bool,
     window_scaling: bool,
-    /// Transmissions of a SYN that carry options.
+    /// Number of transmissions of a SYN with options.
     option_syns: u32,
 }
 
@@ -122,11 +121,11 @@ pub struct Ecn {
     option: u64,
     /// net.ipv4.tcp_ecn_fallback.
     fallback: bool,
-    /// Transmissions of a SYN that request it.
+    /// Number of transmissions of a SYN that request it.
     syns: u32,
 }
 
-/// The way out of the host.
+/// The route of the host.
 #[derive(Clone, Copy, Debug)]
 struct Route {
     initial_window: Option<u32>,
@@ -135,26 +134,26 @@ struct Route {
     ipv6: bool,
 }
 
-/// Options of the tool, which say how packets are compared.
+/// Options of the tool for the comparison of packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Tool {
-    /// How far the time of an event may be off \[us\].
+    /// Largest deviation of the time of an event [us].
     pub tolerance: i64,
-    /// The same as a share of the time since the event before \[%\].
+    /// The same as a share of the time since the previous event \[%\].
     pub tolerance_percent: f64,
     /// Length of a tick of the timestamps in the script \[us\]; 0: values are not compared.
     pub timestamp_tick: i64,
-    /// Segments are not put together to match a longer one.
+    /// True if segments are not merged to match a longer one.
     pub strict_segments: bool,
     /// Longer packets arrive as merged segments of this size (`--mss`) \[octets\].
     merged_segment: Option<u32>,
 }
 
-/// The host's settings, and the tool's.
+/// The settings of the host and of the tool.
 #[derive(Clone, Debug)]
 pub struct Settings {
     request: Request,
-    /// The choices are 4.4BSD's.
+    /// True if the choices are those of 4.4BSD.
     pub bsd: bool,
     cc: Option<CcName>,
     offers: Offers,
@@ -163,7 +162,7 @@ pub struct Settings {
     /// Explicit congestion notification.
     pub ecn: Ecn,
     route: Route,
-    /// How packets are compared.
+    /// Options for the comparison of packets.
     pub tool: Tool,
     idle_restart: bool,
     early_retrans: u64,
@@ -172,8 +171,8 @@ pub struct Settings {
     paced: bool,
     /// net.inet.tcp.drop_synfin.
     pub drop_syn_fin: bool,
-    /// net.inet.tcp.keepinit: how long a connection may take to be set up; `None`: as many SYNs as
-    /// there are.
+    /// net.inet.tcp.keepinit: the longest time of a connection's set-up; `None`: until all SYNs
+    /// have been sent.
     pub set_up_limit: Option<Duration>,
     /// net.ipv4.tcp_min_tso_segs.
     min_tso_segs: u32,
@@ -181,10 +180,10 @@ pub struct Settings {
     tso_win_divisor: u32,
 }
 
-/// Why an option has no effect.
+/// The reason for which an option has no effect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// A simulated endpoint has no such thing.
+    /// A simulated endpoint lacks the feature.
     #[error("not applicable: {0}")]
     NotApplicable(String),
     /// The option or its value is wrong.
@@ -227,11 +226,11 @@ const TOOL_OPTIONS: &[&str] = &[
     "wire_server_port",
 ];
 
-/// What became of a command.
+/// The result of a command.
 pub type Understood = Result<(), String>;
 
 impl Settings {
-    /// A host as it comes.
+    /// The default settings of a host.
     pub fn new(request: &Request) -> Settings {
         Settings {
             request: request.clone(),
@@ -272,13 +271,13 @@ impl Settings {
         }
     }
 
-    /// A command-line option of the original tool. Those about its addresses and devices change
-    /// nothing here.
+    /// Applies a command-line option of the original tool. Those about its addresses and devices
+    /// have no effect.
     ///
     /// # Errors
     ///
-    /// The value is not one of the option's, the option is not the tool's, or it needs what an
-    /// endpoint has not.
+    /// The value is invalid for the option, the tool does not have the option, or an endpoint lacks
+    /// its feature.
     pub fn option(&mut self, name: &str, value: &str) -> Result<(), Refused> {
         let number = |least: i64, most: i64| {
             let found = value.parse::<i64>().ok().filter(|n| (least..=most).contains(n));
@@ -319,7 +318,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Shell commands, one a line or parted by `;`.
+    /// Runs shell commands, one a line or separated by `;`.
     pub fn command(&mut self, text: &str) -> Understood {
         let text = arithmetic::expand(&text.replace("\\\n", " "))?;
         for line in text.split(['\n', ';']) {
@@ -345,8 +344,8 @@ impl Settings {
             }
             "echo" => self.echo(&words)?,
             "tc" => self.qdisc(&words)?,
-            // Linux cuts packets by itself where the device does not: offload makes no difference
-            // on the wire.
+            // Linux segments packets itself if the device does not: sent packets do not depend on
+            // offload.
             "ethtool" => {}
             "ip" => self.route(&words)?,
             "sleep" | "true" | "sockstat" | "rm" | "nstat" | "ss" | "cat" | "grep" | "test" | "sync" => {}
@@ -356,7 +355,7 @@ impl Settings {
         Ok(())
     }
 
-    /// What both public collections mean by their common `defaults.sh`.
+    /// Sets the values of `defaults.sh`, which both public collections share.
     fn defaults(&mut self) {
         self.cc = Some(CcName::Cubic);
         self.buffers.receive = Some(15 << 20);
@@ -435,7 +434,7 @@ impl Settings {
             ("cc.algorithm", _) => self.cc = Some(cc(value)?),
             ("ecn.enable", Some(n)) => self.ecn.mode = n,
             ("ecn.maxretries", Some(n)) => self.ecn.syns = small(n) + 1,
-            // TCP_REXMT drops them at the third retransmission.
+            // TCP_REXMT drops the options at the third retransmission.
             ("rexmit_drop_options", Some(n)) => self.offers.option_syns = if n == 0 { u32::MAX } else { 3 },
             ("initcwnd_segments", Some(n)) => self.route.initial_window = Some(small(n)),
             ("drop_synfin", Some(n)) => self.drop_syn_fin = n != 0,
@@ -449,7 +448,7 @@ impl Settings {
         Ok(())
     }
 
-    /// `echo VALUE > FILE`.
+    /// Runs `echo VALUE > FILE`.
     fn echo(&mut self, words: &[String]) -> Understood {
         let Some(at) = words.iter().position(|w| w == ">") else { return Ok(()) };
         let (value, file) = (words[1..at].join(" "), words.get(at + 1).map_or("", String::as_str));
@@ -505,7 +504,7 @@ impl Settings {
         self.route.mtu - if self.route.ipv6 { 60 } else { 40 }
     }
 
-    /// SO_RCVBUF before anything was set or, connected, 4.4BSD's whole number of segments of `mss`
+    /// The default of SO_RCVBUF; for a connected 4.4BSD socket a whole number of segments of `mss`
     /// octets.
     pub fn default_receive_buffer(&self, mss: Option<u64>) -> u64 {
         let buffer = if self.bsd { self.buffers.receive } else { self.buffers.receive_start };
@@ -516,7 +515,7 @@ impl Settings {
         }
     }
 
-    /// The endpoint's configuration; `mss` overrides what is announced (TCP_MAXSEG).
+    /// The endpoint's configuration; `mss` overrides the announced MSS (TCP_MAXSEG).
     pub fn config(&self, mss: Option<u64>) -> Result<Config, OptionError> {
         let mss = mss.or(self.route.mss).unwrap_or(self.largest_segment());
         let mut config = self.options(mss).resolve()?;
@@ -549,7 +548,7 @@ impl Settings {
         self.request.profile.unwrap_or(if self.bsd { Profile::Rfc } else { Profile::Linux6 })
     }
 
-    /// The endpoint's options, which announces `mss`.
+    /// The options of an endpoint that announces `mss`.
     fn options(&self, mss: u64) -> Options {
         let ack_delay = self.ack_delay.or(self.bsd.then_some(BSD_ACK_DELAY));
         Options {
@@ -579,7 +578,7 @@ impl Settings {
                 ..WindowOptions::default()
             },
             ecn: EcnOptions {
-                // Some controls enable ECN by themselves, whatever the host's setting.
+                // Some congestion controls enable ECN whatever the host's setting.
                 ecn: self.cc.is_none_or(|cc| cc.needs().ecn.is_none()).then_some(self.ecn.mode(self.bsd)),
                 accecn_option: Some(self.ecn.option()),
                 ..EcnOptions::default()
@@ -588,13 +587,12 @@ impl Settings {
         }
     }
 
-    /// The receive buffer, and where its tuning starts.
+    /// The receive buffer, and the start of its tuning.
     fn receive_buffer(&self) -> BufferOptions {
         let buffer = if self.bsd {
             Some(self.buffers.receive.unwrap_or(BSD_RECEIVE_BUFFER).next_multiple_of(self.largest_segment()))
         } else {
-            // Octets of window are half of the kernel's octets of memory
-            // (net.ipv4.tcp_adv_win_scale 1).
+            // The window is half of the kernel's octets of memory (net.ipv4.tcp_adv_win_scale 1).
             self.buffers.receive.map(|b| b / 2)
         };
         let start = self.buffers.receive_start.filter(|_| !self.bsd).map(|b| (b / 2).max(256));
@@ -619,19 +617,19 @@ impl Offers {
 }
 
 impl Ecn {
-    /// What net.ipv4.tcp_ecn, or FreeBSD's net.inet.tcp.ecn.enable, means.
+    /// The mode for a value of net.ipv4.tcp_ecn, or of FreeBSD's net.inet.tcp.ecn.enable.
     const fn mode(&self, bsd: bool) -> EcnMode {
         match self.mode {
             0 => EcnMode::Off,
             1 => EcnMode::On,
             3 => EcnMode::Accurate,
-            // FreeBSD's setting has another 4.
+            // The value 4 of FreeBSD's setting has another meaning.
             4 if !bsd => EcnMode::AccurateIn,
             4 | 5 => EcnMode::AccuratePassive,
             _ => EcnMode::Passive,
         }
     }
-    /// What net.ipv4.tcp_ecn_option means.
+    /// The option for a value of net.ipv4.tcp_ecn_option.
     const fn option(&self) -> AccEcnOption {
         match self.option {
             0 => AccEcnOption::Off,
@@ -641,7 +639,7 @@ impl Ecn {
     }
 }
 
-/// Settings of the kernel's TCP that this endpoint has one value of.
+/// Checks settings of the kernel's TCP for which this endpoint has only one value.
 fn not_modelled(name: &str, value: Option<u64>) -> Understood {
     match (name, value) {
         ("recovery", Some(n)) if n & 1 == 0 => Err("recovery without RACK (net.ipv4.tcp_recovery=0)".into()),
@@ -654,8 +652,8 @@ fn not_modelled(name: &str, value: Option<u64>) -> Understood {
     }
 }
 
-/// What tcp_sndbuf_expand makes of the default of net.ipv4.tcp_wmem, for ten segments of 1460
-/// octets \[octets\].
+/// The send buffer after tcp_sndbuf_expand from the default of net.ipv4.tcp_wmem, for ten segments
+/// of 1460 octets \[octets\].
 const SEND_BUFFER: u64 = 87_040;
 
 /// FreeBSD's net.inet.tcp.recvspace \[octets\].
@@ -677,7 +675,7 @@ fn cc(name: &str) -> Result<CcName, String> {
     })
 }
 
-/// Words of a shell line; quotes keep what is between them together.
+/// Splits a shell line into words; text in quotes is one word.
 fn words(line: &str) -> Vec<String> {
     let mut found = vec![];
     let mut word = String::new();
@@ -701,7 +699,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 impl Settings {
-    /// How far off an event may be that comes `since` the one before.
+    /// Tolerance of the time of an event that is `since` after the previous one.
     pub fn tolerance_of(&self, since: Duration) -> Duration {
         let share = since.mul_f64((self.tool.tolerance_percent / 100.0).min(10.0));
         share.max(Duration::from_micros(self.tool.tolerance as u64))

@@ -1,4 +1,4 @@
-//! The scripts of `tests/packetdrill`, one a behaviour: each passes, and what is wrong in one is
+//! The scripts of `tests/packetdrill`, one for each behaviour: each passes, and mistakes in one are
 //! found and reported.
 
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ fn every_script_passes() {
     }
 }
 
-/// What the fuzzer found: eleven digits of seconds overflowed a count of nanoseconds. (2^64 ns are
+/// Found by the fuzzer: eleven digits of seconds overflowed a count of nanoseconds. (2^64 ns are
 /// 1.8e10 s.)
 #[test]
 fn times_that_no_clock_reaches_are_mistakes() {
@@ -167,7 +167,7 @@ fn the_profile_asked_for_is_the_one_that_runs() {
     assert!(Request::named(None, Some("vega")).is_err());
 }
 
-/// What a script leaves to the stack it runs on.
+/// A script with choices that depend on the stack.
 const BRANCHES: &str = "#ifdef A\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = -1 EMFILE\n#endif\n";
 
 #[test]
@@ -194,7 +194,7 @@ fn a_symbol_with_a_value_stands_for_it_in_calls_and_code() {
 }
 
 #[test]
-fn the_host_asked_for_wins_over_the_one_that_the_script_s_settings_suggest() {
+fn the_host_of_the_request_takes_precedence_over_that_of_the_settings() {
     let bsd = Request::default().host("bsd").unwrap();
     let linux = Request::default().host("linux").unwrap();
     let text = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 getsockopt(3, SOL_SOCKET, SO_RCVBUF, [65536], [4]) = 0\n";
@@ -206,7 +206,7 @@ fn the_host_asked_for_wins_over_the_one_that_the_script_s_settings_suggest() {
 }
 
 #[test]
-fn options_of_the_request_win_over_those_of_the_script_and_wrong_ones_are_reported() {
+fn options_of_the_request_take_precedence_and_wrong_ones_are_reported() {
     let text = "--tolerance_usecs=1\n".to_owned() + &script("delayed-ack").replace("+.12  >", "+.06  >");
     assert_eq!(run(&text).verdict, Verdict::Failed);
     let patient = Request::default().option("tolerance_usecs", "100000").unwrap();
@@ -304,7 +304,7 @@ const WORDS: &[&str] = &[
     "|",
 ];
 
-/// A download that was cut off passed: it stated nothing.
+/// A truncated download must not pass, because it checks nothing.
 #[test]
 fn a_script_without_an_event_is_a_mistake() {
     for text in ["", "\n\n", "// a comment alone\n", "--tolerance_usecs=4000\n"] {

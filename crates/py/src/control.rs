@@ -1,9 +1,9 @@
-//! A congestion control written in Python: the class that one derives from, what its callbacks get,
-//! and the adapter that puts an object of it to work in an endpoint.
+//! Congestion controls written in Python: the base class, the arguments of its callbacks, and the
+//! adapter by which an endpoint uses an object.
 //!
-//! The slow path, on purpose: every ACK takes the interpreter's lock and makes an object. The
-//! window that the stack reads several times a segment is kept here, so that only the callbacks
-//! cost.
+//! This path is slow by design: every ACK takes the interpreter's lock and creates an object. The
+//! window, which the stack reads several times a segment, is kept here, so that only callbacks take
+//! time.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -265,7 +265,7 @@ fn seconds(t: Instant) -> f64 {
     t.as_secs_f64()
 }
 
-/// The control as the simulator takes it.
+/// The control as a definition for the simulator.
 pub fn definition(own: CustomPolicy) -> Definition {
     let make = Arc::new(own.make);
     let d = Definition::new(&own.name, move |setup: &Setup<'_>| {
@@ -274,7 +274,7 @@ pub fn definition(own: CustomPolicy) -> Definition {
     describe!(d, own)
 }
 
-/// Which callbacks the derived class has: the others are not called.
+/// The callbacks that the derived class has: the others are not called.
 #[derive(Clone, Copy, Debug)]
 struct Overrides {
     round: bool,
@@ -282,7 +282,7 @@ struct Overrides {
     hint: bool,
 }
 
-/// An object of the derived class, at work.
+/// An object of the derived class, used by an endpoint.
 struct PyControl {
     object: Py<CongestionControl>,
     class: String,
@@ -294,7 +294,7 @@ struct PyControl {
     ssthresh: f64,
     pacing_rate: Option<f64>,
     fault: Option<Fault>,
-    /// A callback has failed: no other is called.
+    /// True after a callback has failed: no other is called.
     broken: bool,
     /// The error of the last reading.
     unseen: RefCell<Option<Fault>>,
@@ -359,8 +359,8 @@ impl PyControl {
         taken.map_or(Ok(()), |taken| taken.show(object.as_any(), o))
     }
 
-    /// Calls methods: the object sees the window in force, and what it leaves behind is in force
-    /// afterwards. `call` notes the name of the method that it is about to call.
+    /// Calls methods: the object gets the window in force, and the window that it sets is in force
+    /// afterwards. `call` records the name of the method before the call.
     fn call(
         &mut self,
         now: Option<Instant>,
@@ -392,7 +392,7 @@ impl PyControl {
     }
 }
 
-/// What the simulator shows of every sender beside what the stack shows.
+/// The variable that the simulator shows of every sender beside those of the stack.
 const ROUND: &str = "round";
 
 impl Overrides {

@@ -1,13 +1,12 @@
-//! What a policy written in Python brings along, whatever its kind: the class as `lasthop`
-//! describes it.
+//! Data of a policy written in Python, of any kind: the class as `lasthop` describes it.
 
 use pyo3::prelude::*;
 
-/// A class (or any callable) that makes policies, as `lasthop._own` has looked it over.
+/// A class (or any callable) that makes policies, as `lasthop._own` has checked it.
 #[derive(FromPyObject)]
 pub struct CustomPolicy {
     pub name: String,
-    /// Of a control: it is a rate control of media, not a congestion control.
+    /// Of a control: true for a rate control of media, false for a congestion control.
     pub media: bool,
     pub make: Py<PyAny>,
     pub summary: String,
@@ -17,7 +16,7 @@ pub struct CustomPolicy {
     pub any_parameter: bool,
 }
 
-/// A definition with what is known of the class.
+/// Completes a definition with the data of the class.
 macro_rules! describe {
     ($definition:expr, $own:expr) => {{
         let mut d = $definition.summary(&$own.summary).source("Python").version(&$own.version);

@@ -1,4 +1,4 @@
-//! Errors: one exception that carries the diagnostics as data.
+//! Errors: one exception that has the diagnostics as data.
 
 use lasthop_sim::Error;
 use pyo3::create_exception;
@@ -34,8 +34,8 @@ pub fn raise(error: &Error) -> PyErr {
     })
 }
 
-/// A Python exception from the progress callback (Ctrl-C included) takes precedence over the run's
-/// own error.
+/// A Python exception from the progress callback (Ctrl-C included) takes precedence over the error
+/// of the run.
 pub fn finish<T>(interrupted: Option<PyErr>, result: Result<T, Error>) -> PyResult<T> {
     match (interrupted, result) {
         (Some(e), _) => Err(e),
@@ -44,7 +44,7 @@ pub fn finish<T>(interrupted: Option<PyErr>, result: Result<T, Error>) -> PyResu
     }
 }
 
-/// Python objects of a JSON text.
+/// Converts a JSON text to Python objects.
 pub fn json_to_python<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import("json")?.call_method1("loads", (json,))
 }

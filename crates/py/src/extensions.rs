@@ -7,7 +7,7 @@ use crate::custom::CustomPolicy;
 use crate::error::raise;
 use crate::{control, rate_control, scheduler};
 
-/// The policies as the simulator takes them.
+/// Converts the policies to those of the simulator.
 pub fn extensions(cc: Vec<CustomPolicy>, schedulers: Vec<CustomPolicy>) -> PyResult<Extensions> {
     let controls = cc.into_iter().try_fold(Extensions::new(), |all, own| {
         let more = if own.media {

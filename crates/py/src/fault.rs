@@ -1,4 +1,4 @@
-//! Exceptions of policies written in Python: how they become faults of a run, and exceptions again.
+//! Exceptions of policies written in Python: conversion to faults of a run, and back to exceptions.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
 
-/// An exception in words: what failed, why, and the line.
+/// Converts an exception to a fault: what failed, the cause, and the line.
 pub fn fault(py: Python<'_>, what: &str, error: PyErr) -> Fault {
     let why = error.value(py).to_string();
     let kind = error.get_type(py).qualname().map_or_else(|_| "error".to_owned(), |n| n.to_string());
@@ -16,7 +16,7 @@ pub fn fault(py: Python<'_>, what: &str, error: PyErr) -> Fault {
     Fault { message: format!("{what}: {why}{line}"), cause: Some(Arc::new(error)) }
 }
 
-/// File and line that raised.
+/// The file and line that raised the exception.
 fn innermost(py: Python<'_>, error: &PyErr) -> Option<(String, u32)> {
     let mut frame = error.traceback(py)?.into_any();
     while let Ok(next) = frame.getattr(intern!(py, "tb_next"))
@@ -31,8 +31,8 @@ fn innermost(py: Python<'_>, error: &PyErr) -> Option<(String, u32)> {
     Some((name.unwrap_or(file), line))
 }
 
-/// The exception behind a fault; Ctrl-C and `SystemExit` go on as they are, everything else as the
-/// cause of ours.
+/// The exception of a fault; `KeyboardInterrupt` (Ctrl-C) and `SystemExit` are raised unchanged,
+/// all others as the cause of `ours`.
 pub fn exception(py: Python<'_>, fault: &Fault, ours: PyErr) -> PyErr {
     let theirs = fault.cause.as_deref().and_then(|c| (c as &dyn std::error::Error).downcast_ref::<PyErr>());
     match theirs {

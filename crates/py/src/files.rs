@@ -1,4 +1,4 @@
-//! Files and folders that appear whole or not at all.
+//! Files and folders that are written completely or not at all.
 
 use std::path::PathBuf;
 

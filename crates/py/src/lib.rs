@@ -1,8 +1,8 @@
-//! The Python binding of Lasthop, and nothing else: a scenario goes in, Arrow columns come out.
+//! The Python binding of Lasthop: its input is a scenario, its output Arrow columns.
 //!
-//! The one crate that names pyo3. Runs go on without the interpreter lock, in Rust threads;
-//! results leave as Arrow record batches that pyarrow, pandas and polars share without copying.
-//! `python/lasthop/_core.pyi` is the contract, held by `stubtest`.
+//! The one crate that names pyo3. Runs execute without the interpreter lock, in Rust threads;
+//! results are Arrow record batches that pyarrow, pandas and polars share without copying.
+//! `python/lasthop/_core.pyi` is the contract, checked by `stubtest`.
 
 mod campaign;
 mod control;

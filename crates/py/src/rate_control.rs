@@ -1,7 +1,7 @@
-//! A rate control of media written in Python: the class that one derives from, what its callbacks
-//! get, and the adapter that puts an object of it to work at the sender of a media flow.
+//! Rate controls of media written in Python: the base class, the arguments of its callbacks, and
+//! the adapter by which the sender of a media flow uses an object.
 //!
-//! Reports come some twenty times a second, so callbacks cost little beside the rest of a run.
+//! There are some twenty reports a second, so callbacks take little time beside the rest of a run.
 //! Rate, pace and window are read at each packet: they are kept here.
 
 use std::cell::RefCell;
@@ -30,7 +30,7 @@ pub struct RateControl {
     watched: Option<Watched>,
 }
 
-/// What is in force.
+/// The values in force.
 #[derive(Clone, Copy, Debug)]
 struct Decided {
     target: f64,
@@ -189,7 +189,7 @@ fn seconds(t: Instant) -> f64 {
     t.as_secs_f64()
 }
 
-/// The rate control as the simulator takes it.
+/// The rate control as a definition for the simulator.
 pub fn definition(own: CustomPolicy) -> Definition {
     let make = Arc::new(own.make);
     let d = Definition::new(&own.name, move |setup: &Setup<'_>| {
@@ -198,18 +198,18 @@ pub fn definition(own: CustomPolicy) -> Definition {
     describe!(d, own)
 }
 
-/// An object of the derived class, at work.
+/// An object of the derived class, used by a sender.
 struct PyRateControl {
     object: Py<RateControl>,
     class: String,
     flow: String,
-    /// The derived class has `on_sent`.
+    /// True if the derived class has `on_sent`.
     follows_packets: bool,
     decided: Decided,
     fault: Option<Fault>,
-    /// A callback has failed: no other is called.
+    /// True after a callback has failed: no other is called.
     broken: bool,
-    /// What went wrong when somebody looked at it.
+    /// The error of the last reading of variables.
     unseen: RefCell<Option<Fault>>,
 }
 
@@ -262,7 +262,7 @@ impl PyRateControl {
         })
     }
 
-    /// Calls a method; what the object leaves behind is in force afterwards.
+    /// Calls a method; the values that the object sets are in force afterwards.
     fn call(
         &mut self,
         now: Instant,

@@ -174,7 +174,7 @@ impl Scenario {
 }
 
 /// Reads a scenario without the interpreter lock: files may be large or slow, and the command's
-/// watch over signals is a Python thread.
+/// handler of signals is a Python thread.
 fn unlocked(
     py: Python<'_>,
     read: impl FnOnce() -> Result<lasthop_sim::Scenario, lasthop_sim::Error> + Send,

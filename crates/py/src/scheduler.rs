@@ -1,8 +1,8 @@
-//! A scheduler written in Python: the class that one derives from, what it gets, and the adapter
-//! that puts an object of it to work in a cell.
+//! Schedulers written in Python: the base class, its input, and the adapter by which a cell uses an
+//! object.
 //!
-//! The slow path, on purpose: every TTI takes the interpreter's lock and makes an object for each
-//! candidate.
+//! This path is slow by design: every TTI takes the interpreter's lock and creates an object for
+//! each candidate.
 
 use std::sync::Arc;
 
@@ -81,7 +81,7 @@ impl From<&mac::Candidate> for Candidate {
     }
 }
 
-/// The scheduler as the simulator takes it.
+/// The scheduler as a definition for the simulator.
 pub fn definition(own: CustomPolicy) -> Definition {
     let make = Arc::new(own.make);
     let d = Definition::new(&own.name, move |setup: &Setup<'_>| {
@@ -90,14 +90,14 @@ pub fn definition(own: CustomPolicy) -> Definition {
     describe!(d, own)
 }
 
-/// An object of the derived class, at work.
+/// An object of the derived class, used by a cell.
 struct PyScheduler {
     object: Py<Scheduler>,
     class: String,
     cell: String,
     domain: Domain,
     fault: Option<Fault>,
-    /// A call has failed: there is no other.
+    /// True after a call has failed: no other is made.
     broken: bool,
 }
 
@@ -189,7 +189,7 @@ impl mac::Policy for PyScheduler {
     }
 }
 
-/// As many numbers as there are candidates.
+/// Reads as many numbers as there are candidates.
 fn read(returned: &Bound<'_, PyAny>, weights: &mut [f64]) -> PyResult<()> {
     let n = weights.len();
     let mut found = 0;

@@ -1,4 +1,4 @@
-//! `Simulation`: step, look, change, go on.
+//! `Simulation`: a run in steps, with reading and changes between them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::error::{LasthopError, finish, json_to_python, raise};
 use crate::run::RunOutput;
 use crate::scenario::Scenario;
 
-/// A moment: seconds as a number, or text with its unit.
+/// A time: seconds as a number, or text with its unit.
 #[derive(FromPyObject)]
 enum Moment {
     Text(String),
@@ -70,7 +70,7 @@ impl Simulation {
     }
 }
 
-/// In a forked child the copy is not dropped: its writers would append their buffers to the files
+/// Does not drop the copy in a forked child, whose writers would append their buffers to the files
 /// of the parent.
 impl Drop for Simulation {
     fn drop(&mut self) {
@@ -155,7 +155,7 @@ impl Simulation {
     }
 }
 
-/// Lets other Python threads run, then checks whether a signal (Ctrl-C) has come.
+/// Lets other Python threads run, then checks for a signal (Ctrl-C).
 fn look_around(py: Python<'_>, interrupted: &mut Option<PyErr>) -> bool {
     py.detach(|| ());
     py.check_signals().map_err(|e| *interrupted = Some(e)).is_ok()

@@ -5,8 +5,8 @@ use pyo3_arrow::PyTable;
 
 /// `table` as `pyarrow.Table`, without copying.
 ///
-/// `pyarrow.table` would test first whether its argument is a `pandas.DataFrame`, and import pandas
-/// for that where it is installed; the stream of a table needs no such question.
+/// `pyarrow.table` first tests whether its argument is a `pandas.DataFrame`, and imports pandas for
+/// that where it is installed; the stream of a table avoids this test.
 pub fn pyarrow_table(py: Python<'_>, table: PyTable) -> PyResult<Bound<'_, PyAny>> {
     py.import("pyarrow")?
         .getattr("RecordBatchReader")?

@@ -30,7 +30,7 @@ enum Noted {
 }
 
 impl Watched {
-    /// What the class of an object declares; `taken`: names that every sender shows.
+    /// Reads the declarations of an object's class; `taken`: names that every sender shows.
     pub fn of(object: &Bound<'_, PyAny>, taken: impl Fn(&str) -> bool) -> PyResult<Watched> {
         let what = "`observables` must be a dict from the names of variables to their units, such as {\"mine.rate\": \"bit/s\"}";
         let wrong = |_| PyTypeError::new_err(what);
@@ -49,7 +49,7 @@ impl Watched {
         }
         Ok(Watched { observables: found.into(), notes: Vec::new() })
     }
-    /// A variable changes while a callback runs.
+    /// Records a change of a variable while a callback runs.
     pub fn note(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let Some(i) = self.observables.iter().position(|o| o.name == name) else {
             return Err(PyValueError::new_err(undeclared(name)));
@@ -57,11 +57,11 @@ impl Watched {
         self.notes.push((i, Noted::of(&self.observables[i], value)?));
         Ok(())
     }
-    /// What is to be shown now; the notes are gone afterwards.
+    /// Returns the values to show now and clears the notes.
     pub fn take(&mut self) -> Watched {
         Watched { observables: Arc::clone(&self.observables), notes: std::mem::take(&mut self.notes) }
     }
-    /// The notes, then what the object's `observe` returns.
+    /// Shows the notes, then the values that the object's `observe` returns.
     pub fn show(&self, object: &Bound<'_, PyAny>, o: &mut Observer<'_>) -> PyResult<()> {
         for (i, noted) in &self.notes {
             let Observable { name, unit } = &self.observables[*i];

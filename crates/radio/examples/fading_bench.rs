@@ -1,5 +1,5 @@
-//! What one look at a link's fading costs: every resource block of 20 MHz, EVA, a new moment each
-//! time.
+//! Measures the cost of evaluating a link's fading: every resource block of 20 MHz, EVA, a new
+//! moment each time.
 //!
 //!     cargo run --release -p lasthop-radio --example fading_bench
 

@@ -1,5 +1,5 @@
-//! Prints a link's fading as CSV, a row each millisecond and a column each resource block [dB]: for
-//! pictures.
+//! Prints a link's fading as CSV, a row each millisecond and a column each resource block [dB], for
+//! plots.
 //!
 //!     cargo run -p lasthop-radio --example fading_map -- eva 60 > eva60.csv
 

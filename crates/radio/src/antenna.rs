@@ -156,7 +156,7 @@ impl Antenna {
             Antenna::Omni { gain } => gain,
             Antenna::Cosine { azimuth, beamwidth, gain } => {
                 let half = off_axis(x, y, azimuth).to_radians() / 2.0;
-                // cos^n(phi / 2) = 1/sqrt(2) in amplitude at half the beamwidth.
+                // In amplitude the pattern has cos^n(phi / 2) = 1/sqrt(2) at half the beamwidth.
                 let n = -3.0 / (20.0 * log10(cos((beamwidth / 4.0).to_radians())));
                 gain + Db(20.0 * n * log10(cos(half).abs()))
             }
@@ -178,7 +178,7 @@ impl Antenna {
         }
     }
 
-    /// The same antenna, turned by `angle` [degree]; one that looks everywhere stays.
+    /// The same antenna, turned by `angle` [degree]; an omnidirectional one is unchanged.
     pub fn turned(mut self, angle: f64) -> Antenna {
         match &mut self {
             Antenna::Omni { .. } => {}
@@ -190,7 +190,8 @@ impl Antenna {
         self
     }
 
-    /// Where it looks [degree, counter-clockwise from the x axis]; `None` if everywhere.
+    /// Direction of the main lobe [degree, counter-clockwise from the x axis]; `None` if
+    /// omnidirectional.
     pub const fn azimuth(&self) -> Option<f64> {
         match *self {
             Antenna::Omni { .. } => None,
@@ -201,7 +202,7 @@ impl Antenna {
         }
     }
 
-    /// What is wrong with it: the key, and what it may be.
+    /// Checks the values; the error has the key and the range of its values.
     pub fn validate(&self) -> Result<(), (&'static str, &'static str)> {
         match *self {
             Antenna::Omni { gain } => ANTENNA_GAIN.check("gain", gain.0),
@@ -248,7 +249,7 @@ fn parabola(angle: f64, width: f64, floor: f64) -> f64 {
     (12.0 * (angle / width) * (angle / width)).min(floor)
 }
 
-/// How far below the horizon a point is [degree].
+/// Angle of a point below the horizon [degree].
 fn downwards(x: f64, y: f64, z: f64) -> f64 {
     atan2(-z, (x * x + y * y).sqrt()).to_degrees()
 }
@@ -302,8 +303,8 @@ mod tests {
             let found = Antenna::Cosine { azimuth, beamwidth, gain: Db(0.0) }.gain(x, y, 0.0).0;
             assert!((found - expected).abs() < 1e-3, "{azimuth} {beamwidth} {x} {y}: {found} and {expected}");
         }
-        // Right behind: 20 n log10 cos(pi / 2), n = 4.3624; nothing but the rounding of pi
-        // (6.1e-17) keeps it finite.
+        // Right behind: 20 n log10 cos(pi / 2), n = 4.3624; only the rounding of pi (6.1e-17) makes
+        // it finite.
         let behind = Antenna::Cosine { azimuth: 0.0, beamwidth: 90.0, gain: Db(0.0) }.gain(-1.0, 0.0, 0.0).0;
         assert!((behind + 1414.6).abs() < 3.0, "{behind}");
     }
@@ -334,7 +335,7 @@ mod tests {
             assert!((at(azimuth, down) - expected).abs() < 1e-9, "{azimuth} {down}: {}", at(azimuth, down));
         }
     }
-    /// 25.814: at 70 degrees 12 dB, behind 20 dB, whatever the height.
+    /// TR 25.814: at 70 degrees 12 dB, behind 20 dB, whatever the height.
     #[test]
     fn the_flat_pattern_does_not_depend_on_height() {
         let antenna =
@@ -350,9 +351,9 @@ mod tests {
         }
     }
 
-    /// An element of TR 36.873: 8 dBi, 32.5 degrees off either axis 12 (1/2)^2 = 3 dB, never below
-    /// -30 dB. Ten of them at half a wavelength add 10 dB in the direction of the tilt; the
-    /// first null is where 10 pi/2 (sin a - sin 12) = pi, at sin a = 0.2079 + 0.2: 24.07
+    /// An element of TR 36.873: gain 8 dBi, 3 dB less 32.5 degrees off either axis (12 (1/2)^2), at
+    /// most 30 dB less. Ten of them at half a wavelength add 10 dB in the direction of the tilt;
+    /// the first null is where 10 pi/2 (sin a - sin 12) = pi, at sin a = 0.2079 + 0.2: 24.07
     /// degrees; the first side lobe is some 13 dB below the main one.
     #[test]
     fn a_column_points_where_its_tilt_says() {
@@ -385,9 +386,9 @@ mod tests {
         assert!((17.6 - side - 13.3).abs() < 2.0, "{side}");
     }
 
-    /// Turning by 120 degrees moves what was ahead to 120 degrees.
+    /// Turning by 120 degrees moves the main lobe from 0 to 120 degrees.
     #[test]
-    fn a_turned_antenna_looks_elsewhere() {
+    fn a_turned_antenna_has_a_turned_pattern() {
         let antenna = Antenna::Cosine { azimuth: 10.0, beamwidth: 60.0, gain: Db(3.0) }.turned(110.0);
         let a = 120.0f64.to_radians();
         assert!((antenna.gain(cos(a), sin(a), 0.0).0 - 3.0).abs() < 1e-9);

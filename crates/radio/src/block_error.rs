@@ -20,8 +20,8 @@ pub enum ErrorPattern {
 /// Blocks in a TTI that draws are numbered for: block `i` of TTI `n` has the index `64 n + i`.
 pub const BLOCKS_PER_TTI_MAX: u64 = 64;
 
-/// Decides the outcome of every block of one channel direction. A function of (seed, channel, TTI,
-/// block) only: skipped TTIs shift nothing.
+/// The outcomes of all blocks of one channel direction: a function of (seed, channel, TTI, block)
+/// only, so skipped TTIs change no other outcome.
 #[derive(Clone, Debug)]
 pub struct BlockErrors {
     draw: Draw,
@@ -29,14 +29,13 @@ pub struct BlockErrors {
 }
 
 impl BlockErrors {
-    /// The errors of channel direction `entity` in the run `seed`.
+    /// Creates the errors of channel direction `entity` in the run `seed`.
     pub fn new(seed: u64, entity: u64, pattern: ErrorPattern) -> Self {
         BlockErrors { draw: Draw::new(seed, Purpose::BlockError, entity), pattern }
     }
 
     /// True when block number `block` of `tti` is lost at the block error rate `bler`. Blocks with
-    /// outcomes of their own are numbered 0 to 63; of those that share one there may be any
-    /// number.
+    /// separate outcomes are numbered 0 to 63; any number of blocks may share one outcome.
     #[inline]
     pub fn is_lost(&self, tti: Tti, block: u64, bler: Ratio) -> bool {
         let block = match self.pattern {
@@ -85,7 +84,7 @@ mod tests {
         );
     }
 
-    /// RLC in fragments of 30 bytes makes hundreds of PDUs of a grant.
+    /// RLC with fragments of 30 bytes puts hundreds of PDUs into a grant.
     #[test]
     fn blocks_with_a_common_outcome_may_be_many() {
         let errors = BlockErrors::new(1, 0, ErrorPattern::PerTti);

@@ -1,5 +1,5 @@
-//! Physical ranges of the values in a scenario. A value outside is a typing error; simulated, it
-//! would be a radio that cannot exist.
+//! Physical ranges of the values in a scenario. A value outside is probably a typing error: no real
+//! radio has it.
 
 /// A range with both ends, and its text in messages.
 #[derive(Clone, Copy, Debug)]
@@ -11,12 +11,12 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// True for a number in the range; NaN is in none.
+    /// True for a number in the range; false for NaN.
     pub fn hold(&self, x: f64) -> bool {
         (self.low..=self.high).contains(&x)
     }
 
-    /// The text where `x` is outside.
+    /// Refuses `x` outside the range.
     ///
     /// # Errors
     /// The key and the range.
@@ -38,14 +38,14 @@ pub const BEAMWIDTH: Bounds = Bounds { low: 1.0, high: 360.0, text: "a beam of 1
 pub const ANTENNA_GAIN: Bounds = Bounds { low: -50.0, high: 60.0, text: "-50 dB to 60 dB" };
 /// Loss of a passive element.
 pub const LOSS: Bounds = Bounds { low: 0.0, high: 200.0, text: "0 dB to 200 dB: a loss gives nothing" };
-/// Noise figure: 0 dB is a receiver without noise of its own.
+/// Noise figure: 0 dB is a receiver that adds no noise.
 pub const NOISE_FIGURE: Bounds =
     Bounds { low: 0.0, high: 50.0, text: "0 dB to 50 dB: no receiver is better than thermal noise" };
 /// Standard deviation of shadowing [dB]; TR 38.901 table 7.4.1-1 has up to 8.2 dB.
 pub const SHADOWING: Bounds = Bounds { low: 0.0, high: 50.0, text: "0 dB to 50 dB: a standard deviation" };
 /// Height above ground, aircraft included.
 pub const HEIGHT: Bounds = Bounds { low: 0.0, high: 100e3, text: "a height of 0 m to 100 km" };
-/// Lengths of houses and streets.
+/// Heights of houses and widths of streets.
 pub const BUILT: Bounds = Bounds { low: 1.0, high: 1000.0, text: "1 m to 1 km" };
 /// Transmit power, from an idle sensor to a broadcast mast of 1 MW.
 pub const POWER: Bounds = Bounds { low: -100.0, high: 90.0, text: "-100 dBm to 90 dBm" };

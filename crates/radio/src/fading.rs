@@ -1,23 +1,23 @@
-//! Small-scale fading: tapped delay lines whose taps fade as Clarke's model says, in closed form of
-//! the way travelled.
+//! Small-scale fading: tapped delay lines whose taps fade by Clarke's model, in closed form of the
+//! distance travelled.
 //!
 //! The channel of a link at a moment is
 //!
 //!   H(f) = sum over taps l of sqrt(p_l) h_l e^(-j 2 pi f tau_l),
 //!   h_l  = N^(-1/2) sum over n of e^(j (2 pi c cos(alpha_n) + phi_n)),
 //!
-//! with c the *cycles*: the way that the terminal has travelled in wavelengths, for a constant
+//! with c the *cycles*: the distance that the terminal has travelled in wavelengths, for a constant
 //! speed f_d t with f_d = v f_c / c_0. Angles alpha_n are stratified over the circle and phases
 //! phi_n uniform, both drawn once per link from keyed draws, so the ensemble's autocorrelation is
 //! J0(2 pi f_d tau) exactly (R. H. Clarke, BSTJ 47(6), 1968; sum of sinusoids after Y. R. Zheng, C.
-//! Xiao, IEEE Trans. Commun. 51(6), 2003). Being a closed form, TTIs that are not evaluated cost
-//! nothing and change nothing, and a change of speed bends the phase without a jump.
+//! Xiao, IEEE Trans. Commun. 51(6), 2003). Because the form is closed, TTIs that are not evaluated
+//! take no time and change no result, and the phase stays continuous at a change of speed.
 //!
 //! Several antennas have such a channel for each pair ([`ArrayFading`]). Simplifications: N = 16
 //! sinusoids a tap, so a tap never exceeds its mean by more than 12 dB and E|h|^4 is 2 - 1/N; the
-//! response is that of the middle of each resource block; who looks many times within an eighth of
-//! a wavelength may have powers between knots ([`Knots`]), 4e-5 of the mean away from the closed
-//! form.
+//! response is that of the middle of each resource block; for many evaluations within an eighth of
+//! a wavelength, powers can be interpolated between knots ([`Knots`]), with an error of 4e-5 of the
+//! mean.
 
 mod array;
 mod knots;
@@ -106,10 +106,10 @@ const ETU: &[(f64, f64)] = &[
 ];
 
 impl FadingProfile {
-    /// Refuses what is no channel.
+    /// Refuses invalid parameters.
     ///
     /// # Errors
-    /// What is wrong with its paths.
+    /// The invalid parameter of the paths.
     pub const fn validate(self) -> Result<(), &'static str> {
         match self {
             FadingProfile::Jakes { paths: 0, .. } => Err("Jakes fading without a path: 1 to 1024"),
@@ -118,7 +118,7 @@ impl FadingProfile {
         }
     }
 
-    /// Tap delays [s] and powers that sum to 1; empty where taps are drawn or absent.
+    /// Tap delays [s] and powers that sum to 1; empty if taps are drawn or absent.
     pub fn taps(self) -> Vec<(f64, f64)> {
         let table: &[(f64, f64)] = match self {
             FadingProfile::Epa => EPA,
@@ -137,7 +137,7 @@ pub fn doppler_hz(speed: Speed, carrier_hz: f64) -> f64 {
     speed.0 * carrier_hz / SPEED_OF_LIGHT
 }
 
-/// What links of one profile share; built once per profile and number of blocks.
+/// Data that links of one profile share; built once per profile and number of blocks.
 #[derive(Clone, Debug)]
 pub struct FadingShape {
     profile: FadingProfile,
@@ -148,12 +148,12 @@ pub struct FadingShape {
 }
 
 impl FadingShape {
-    /// Links of `profile` over `blocks` resource blocks of 180 kHz.
+    /// Creates the shape of links of `profile` over `blocks` resource blocks of 180 kHz.
     pub fn new(profile: FadingProfile, blocks: usize) -> FadingShape {
         FadingShape::of_width(profile, blocks, RESOURCE_BLOCK)
     }
 
-    /// Links of `profile` over `blocks` resource blocks of `width`.
+    /// Creates the shape of links of `profile` over `blocks` resource blocks of `width`.
     pub fn of_width(profile: FadingProfile, blocks: usize, width: Hertz) -> FadingShape {
         let taps: Arc<[(f64, f64)]> = profile.taps().into();
         let response =
@@ -188,8 +188,8 @@ pub struct Fading {
 
 impl Fading {
     /// Power gain of every resource block, linear with mean 1, when the terminal has travelled
-    /// `cycles` wavelengths. `gains` has at least as many places as there are blocks; those
-    /// beyond are left alone.
+    /// `cycles` wavelengths. `gains` has at least as many places as there are blocks; the other
+    /// places are unchanged.
     pub fn gains(&self, cycles: f64, gains: &mut [f32]) {
         wide(GainsAt { fading: self, cycles, gains });
     }
@@ -200,10 +200,10 @@ impl Fading {
         self.sinusoids.at(cycles, scratch, taps);
     }
 
-    /// The gains after `cycles`, between knots of the way: for who looks many times within an
-    /// eighth of a wavelength. A function of `cycles` like [`gains`](Self::gains), from which
-    /// it differs by 4e-5 (rms) of the mean power. `gains` has [`Knots::room`] for the blocks;
-    /// bit `i` of `wanted` stands for blocks 8 i to 8 i + 7, others are left alone.
+    /// The gains after `cycles`, interpolated between knots: for many evaluations within an eighth
+    /// of a wavelength. A function of `cycles` like [`gains`](Self::gains), from which it differs
+    /// by 4e-5 (rms) of the mean power. `gains` has [`Knots::room`] for the blocks; bit `i` of
+    /// `wanted` stands for blocks 8 i to 8 i + 7, others are unchanged.
     #[inline(always)]
     pub fn gains_between(
         &self,
@@ -217,14 +217,14 @@ impl Fading {
         knots.at(knots::Link { sinusoids, response }, cycles, wanted, knots::Work { scratch, gains });
     }
 
-    /// What no gain exceeds between the knots around `cycles`.
+    /// An upper bound of all gains between the knots around `cycles`.
     #[inline]
     pub fn most_between(&self, knots: &mut Knots, cycles: f64, scratch: &mut Scratch) -> f32 {
         let Fading { sinusoids, response } = self;
         knots.most(knots::Link { sinusoids, response }, cycles, scratch)
     }
 
-    /// What the taps do to the blocks.
+    /// The response of the blocks to the taps.
     #[inline]
     pub fn response(&self) -> &Response {
         &self.response
@@ -261,9 +261,9 @@ mod tests {
     use super::*;
     use std::f64::consts::TAU;
 
-    /// The same bits with eight lanes as with four, at knots, between them and without.
+    /// Eight lanes give the same bits as four, at knots, between them and without.
     #[test]
-    fn wide_vectors_change_nothing() {
+    fn wide_vectors_give_the_same_bits() {
         struct Between<'a>(&'a Fading, f64, &'a mut [f32]);
         impl Kernel for Between<'_> {
             type Output = ();
@@ -342,8 +342,8 @@ mod tests {
     }
 
     /// Rayleigh fading: |H|^2 is exponential with mean 1. 40 000 samples of 4000 links; the
-    /// Kolmogorov-Smirnov distance of the sum of 16 sinusoids a tap itself is below 0.01 (many
-    /// taps: below that), the 1 % point of the test 0.008.
+    /// Kolmogorov-Smirnov distance of a sum of 16 sinusoids a tap from the distribution is itself
+    /// below 0.01 (with many taps: smaller), the 1 % point of the test 0.008.
     #[test]
     fn the_power_of_a_block_is_exponential_with_mean_one() {
         for profile in [FadingProfile::Epa, FadingProfile::Eva, FadingProfile::Etu, FadingProfile::Flat] {
@@ -386,8 +386,8 @@ mod tests {
     }
 
     /// Correlation of complex gains: |R(df)| = |sum of p_i e^(-j 2 pi df tau_i)|. The correlation
-    /// of powers is |R|^2 (jointly Gaussian). Correlation coefficient of the powers of block 0 and
-    /// blocks 5, 20, 60 over 6000 links.
+    /// of powers is |R|^2 (jointly Gaussian). The test measures the correlation coefficient of the
+    /// powers of block 0 and blocks 5, 20, 60 over 6000 links.
     #[test]
     fn blocks_are_correlated_as_the_delay_profile_says() {
         for profile in [FadingProfile::Epa, FadingProfile::Eva, FadingProfile::Etu] {
@@ -440,7 +440,7 @@ mod tests {
         }
     }
 
-    /// The definition, block by block: H(f) = sum of h_l e^(-j 2 pi f tau_l), f from the middle of
+    /// The definition for each block: H(f) = sum of h_l e^(-j 2 pi f tau_l), f from the middle of
     /// the carrier.
     #[test]
     fn pairs_of_blocks_are_what_each_block_is_by_itself() {
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_the_same_whatever_was_asked_before() {
+    fn a_link_is_the_same_whatever_was_evaluated_before() {
         let shape = FadingShape::new(FadingProfile::Eva, 25);
         let (a, b) = (shape.link(3, 7).unwrap(), shape.link(3, 7).unwrap());
         let (mut x, mut y) = ([0.0; 25], [0.0; 25]);
@@ -492,7 +492,7 @@ mod tests {
         }
     }
 
-    /// SimuLTE's: as many sinusoids as paths, mean power 1.
+    /// SimuLTE's Jakes fading: as many sinusoids as paths, mean power 1.
     #[test]
     fn jakes_of_six_paths_has_mean_one() {
         let x =

@@ -1,4 +1,4 @@
-//! Terminals in buildings: what it costs to get in.
+//! Penetration loss of terminals in buildings.
 
 use lasthop_engine::math::{from_db, log10};
 use lasthop_units::{Db, Hertz, Metres};
@@ -38,7 +38,7 @@ pub enum Wall {
 }
 
 impl Indoor {
-    /// What the building costs at `carrier`.
+    /// Penetration loss of the building at `carrier`.
     pub fn loss(&self, carrier: Hertz) -> Db {
         let ghz = carrier.0 / 1e9;
         // TR 38.901 table 7.4.3-1: panes, coated (IRR) panes, concrete.
@@ -61,7 +61,7 @@ mod tests {
 
     /// By hand at 6 GHz: panes 3.2 dB, concrete 29 dB: 5 - 10 log10(0.3 * 0.4786 + 0.7 * 0.00126) =
     /// 13.40 dB; coated panes 24.8 dB: 5 - 10 log10(0.7 * 0.003311 + 0.3 * 0.00126) = 30.69 dB.
-    /// 10 m inside cost 5 dB, and one deviation 4.4 or 6.5 dB.
+    /// 10 m inside add 5 dB, and one deviation 4.4 or 6.5 dB.
     #[test]
     fn walls_cost_what_the_reports_say() {
         let at = |wall, depth, deviation| Indoor { depth: Metres(depth), wall, deviation }.loss(Hertz(6e9)).0;

@@ -1,13 +1,13 @@
-//! Layouts: where the sites of a network stand, and the ground that is wrapped around its edge.
+//! Layouts: the positions of a network's sites, and wrap-around.
 //!
 //! A hexagonal layout has a site in the middle and rings around it: 1, 7, 19, 37, ... sites.
-//! Neighbours lie at 0, 60, ... degrees, so a site's hexagon has its corners at 30, 90, ...
-//! degrees, and the three sectors of a site look at every second one (TR 36.814 clause A.2.1.1).
+//! Neighbours are at 0, 60, ... degrees, so a site's hexagon has its corners at 30, 90, ...
+//! degrees, and the three sectors of a site point to every second one (TR 36.814 clause A.2.1.1).
 //!
-//! With wrap-around the layout is repeated over the plane, as tiles are: a terminal sees the
-//! nearest copy of each site, so that none stands at an edge. Copies are apart by the vectors (k +
-//! 1, k) of the lattice of sites, turned by 60 degrees, where k is the number of rings: (k + 1)^2 +
-//! (k + 1) k + k^2 = 3 k (k + 1) + 1 is the number of sites.
+//! With wrap-around the layout is repeated over the plane like tiles: for a terminal the nearest
+//! copy of each site counts, so that no terminal is at an edge. The offsets of copies are the
+//! vectors (k + 1, k) of the lattice of sites, turned by 60 degrees, where k is the number of
+//! rings: (k + 1)^2 + (k + 1) k + k^2 = 3 k (k + 1) + 1 is the number of sites.
 
 use lasthop_engine::Stream;
 use lasthop_engine::math::{cos, sin};
@@ -47,9 +47,9 @@ pub fn grid(columns: u32, rows: u32, distance: f64) -> Vec<Ground> {
     (0..rows).flat_map(|r| (0..columns).map(move |c| [at(c, columns), at(r, rows)])).collect()
 }
 
-/// A place uniform over the ground of the sector of a hexagonal cell that looks to `azimuth`
-/// [degree], which must be one of the hexagon's corners: a rhombus between the site and three of
-/// its corners. The site stands at the origin.
+/// Draws a uniform place in the sector of a hexagonal cell with `azimuth` [degree], which must be
+/// the direction of one of the hexagon's corners: a rhombus between the site and three of its
+/// corners. The site is at the origin.
 pub fn in_sector(azimuth: f64, isd: f64, stream: &mut Stream) -> Ground {
     let (a, b) = (stream.uniform(), stream.uniform());
     let corner = |angle: f64| {
@@ -70,15 +70,14 @@ pub struct WrapAround {
 }
 
 impl WrapAround {
-    /// Of a hexagonal layout.
+    /// The tile of a hexagonal layout.
     pub fn hexagonal(rings: u32, isd: f64) -> WrapAround {
         let k = i64::from(rings);
         // (u, v) turned by 60 degrees is (-v, u + v).
         WrapAround { a: lattice(k + 1, k, isd), b: lattice(-k, 2 * k + 1, isd) }
     }
 
-    /// The shortest of the vectors that lead to the copies of a place, where `x`, `y` leads to one
-    /// of them.
+    /// The shortest of the vectors to the copies of a place, where `x`, `y` is one of them.
     pub fn nearest(&self, [x, y]: Ground) -> Ground {
         let ([ax, ay], [bx, by]) = (self.a, self.b);
         let area = ax * by - ay * bx;
@@ -91,7 +90,7 @@ impl WrapAround {
         for (i, j) in [(s, t), (s + 1.0, t), (s, t + 1.0), (s + 1.0, t + 1.0)] {
             let (dx, dy) = (x - i * ax - j * bx, y - i * ay - j * by);
             let square = dx * dx + dy * dy;
-            // In a tie within rounding the first one counts.
+            // Of equal distances (within rounding) the first one counts.
             if square < least - 1e-9 {
                 (best, least) = ([dx, dy], square);
             }
@@ -126,8 +125,8 @@ mod tests {
     }
 
     /// With wrap-around every site has six neighbours at the inter-site distance, and the distances
-    /// to all others are those of the site in the middle: no site is at an edge. Without it,
-    /// only the middle of 19 does.
+    /// to all others are those of the site in the middle: no site is at an edge. Without it, this
+    /// holds only for the middle of 19.
     #[test]
     fn wrapped_around_every_site_is_in_the_middle() {
         for rings in 0..4 {
@@ -152,7 +151,7 @@ mod tests {
         }
     }
 
-    /// Against every copy within five tiles.
+    /// Compares with every copy within five tiles.
     #[test]
     fn no_copy_is_nearer_than_the_nearest() {
         let wrap = WrapAround::hexagonal(2, 500.0);
@@ -169,9 +168,9 @@ mod tests {
         }
     }
 
-    /// A sector is a third of a hexagon: its places look from the site within 60 degrees of its
-    /// azimuth, none is farther than a corner (isd / sqrt 3), and their mean is the rhombus's
-    /// centre, half a radius out: standard error 0.6 m, bound at 5.
+    /// A sector is a third of a hexagon: the directions of its places from the site are within 60
+    /// degrees of its azimuth, none is farther than a corner (isd / sqrt 3), and their mean is the
+    /// rhombus's centre, half a radius out: standard error 0.6 m, bound at 5.
     #[test]
     fn sectors_fill_their_third_of_the_cell() {
         let n = 20_000;
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_stands_around_the_origin() {
+    fn a_grid_is_centred_on_the_origin() {
         assert_eq!(grid(2, 1, 60.0), [[-30.0, 0.0], [30.0, 0.0]]);
         let office = grid(6, 2, 20.0);
         assert_eq!((office[0], office[11]), ([-50.0, -10.0], [50.0, 10.0]));

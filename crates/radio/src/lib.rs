@@ -1,15 +1,15 @@
-//! Radio models: the channel between two antennas, and which blocks are decoded.
+//! Radio models: the channel between two antennas, and the decoding of blocks.
 //!
-//! * [`layout`]: where sites stand, and wrap-around.
+//! * [`layout`]: positions of sites, and wrap-around.
 //! * [`PathLoss`], [`Antenna`], [`Shadowing`], [`Mobility`]: the large scale.
 //! * [`Fading`]: small-scale fading of a link, per resource block.
-//! * [`bounds`]: what values are physical.
-//! * [`mimo`]: what several antennas make of a channel.
+//! * [`bounds`]: physical ranges of values.
+//! * [`mimo`]: SINR with several antennas.
 //! * [`lte`]: tables, link adaptation and error model of the LTE link.
 //! * [`BlockErrors`]: loss with a given probability (a dedicated channel).
 //!
-//! Everything is a function of its arguments: no clock, no state that depends on which questions
-//! were evaluated before.
+//! Everything is a function of its arguments: there is no clock and no state that depends on
+//! earlier evaluations.
 
 mod antenna;
 mod block_error;

@@ -1,10 +1,10 @@
-//! What several antennas make of a channel: the SINR behind the receiver, from the channel matrix
-//! of a resource block.
+//! SINR with several antennas: the SINR after the receiver, from the channel matrix of a resource
+//! block.
 //!
-//! All functions are of one block. A layer arrives as a vector, one complex amplitude for each
+//! All functions apply to one block. A received layer is a vector, one complex amplitude for each
 //! receive antenna: the channel matrix times the precoder's column, with the square root of the
-//! power in it. Noise and interference are a covariance matrix over the receive antennas. Nothing
-//! is a constant gain.
+//! power in it. Noise and interference are a covariance matrix over the receive antennas. No gain
+//! is a constant.
 //!
 //! * One layer: maximum-ratio combining (MRC), w = h. SINR = |h|^4 / (h^H R h); with R = s I that
 //!   is |h|^2 / s.
@@ -12,9 +12,9 @@
 //!   h_l.
 //! * Transmit diversity: Alamouti's code over two antennas (TS 36.211 clause 6.3.4.3, SFBC).
 //!
-//! A receiver that takes what interferes for spatially white has R' = s I, s the mean power at an
-//! antenna; one that has its covariance (interference rejection combining, IRC) has R' = R. The
-//! SINR is that under the true R in both cases.
+//! A receiver that assumes spatially white interference has R' = s I, s the mean power at an
+//! antenna; a receiver that uses the covariance (interference rejection combining, IRC) has R' = R.
+//! The SINR is that under the true R in both cases.
 
 mod codebook;
 mod complex;
@@ -47,8 +47,8 @@ fn white<const N: usize>(r: &Matrix) -> f64 {
     sum / N as f64
 }
 
-/// SINR behind the receiver of the only layer, which arrives as `h`, under noise and interference
-/// `r` at `N` antennas.
+/// SINR of the only layer, received as `h`, after the receiver, under noise and interference `r` at
+/// `N` antennas.
 #[inline(always)]
 pub fn one_layer<const N: usize>(combining: Combining, h: &Vector, r: &Matrix) -> f64 {
     let power = norm::<N>(h);
@@ -59,9 +59,8 @@ pub fn one_layer<const N: usize>(combining: Combining, h: &Vector, r: &Matrix) -
     }
 }
 
-/// SINR of transmit diversity over two antennas, which arrive as `h`, with the power of each:
-/// Alamouti's code on two neighbouring subcarriers of one channel, whose interference is
-/// independent.
+/// SINR of transmit diversity over two antennas, received as `h` with the power of each: Alamouti's
+/// code on two neighbouring subcarriers of one channel, whose interference is independent.
 #[inline(always)]
 pub fn alamouti<const N: usize>(combining: Combining, h: [&Vector; 2], r: &Matrix) -> f64 {
     match combining {
@@ -77,7 +76,7 @@ pub fn alamouti<const N: usize>(combining: Combining, h: [&Vector; 2], r: &Matri
     }
 }
 
-/// SINR of each of `layers`, which arrive together, behind the linear receiver of least mean square
+/// SINR of each of `layers`, received together, after the linear receiver of least mean square
 /// error.
 #[inline(always)]
 pub fn layers<const N: usize>(combining: Combining, layers: &[Vector], r: &Matrix, sinr: &mut [f64]) {

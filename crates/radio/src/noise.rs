@@ -1,4 +1,5 @@
-//! Thermal noise and sums of powers. Decibels are for people and budgets; powers add as milliwatts.
+//! Thermal noise and sums of powers. Decibels are for scenarios, output and link budgets; powers
+//! add in milliwatts.
 
 use lasthop_engine::math::{db, from_db};
 use lasthop_units::{Db, Dbm, Hertz};
@@ -6,7 +7,7 @@ use lasthop_units::{Db, Dbm, Hertz};
 /// Noise power density at 290 K as link budgets write it [dBm/Hz]: k T is -173.975.
 pub const THERMAL_NOISE_DENSITY: Dbm = Dbm(-174.0);
 
-/// Noise power in `bandwidth` behind a receiver with noise figure `figure`.
+/// Noise power in `bandwidth` of a receiver with noise figure `figure`.
 pub fn thermal_noise(bandwidth: Hertz, figure: Db) -> Dbm {
     THERMAL_NOISE_DENSITY + Db(db(bandwidth.0)) + figure
 }
@@ -16,7 +17,7 @@ pub fn milliwatts(power: Dbm) -> f64 {
     from_db(power.0)
 }
 
-/// The power of `milliwatts`; nothing at all is -300 dBm.
+/// The power of `milliwatts`; for 0 mW it is -300 dBm.
 pub fn dbm(milliwatts: f64) -> Dbm {
     Dbm(if milliwatts > 1e-30 { db(milliwatts) } else { -300.0 })
 }
@@ -26,7 +27,7 @@ pub fn linear(gain: Db) -> f64 {
     from_db(gain.0)
 }
 
-/// The gain of a linear ratio; nothing at all is -300 dB.
+/// The gain of a linear ratio; for 0 it is -300 dB.
 pub fn decibels(ratio: f64) -> Db {
     Db(if ratio > 1e-30 { db(ratio) } else { -300.0 })
 }
@@ -44,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn conversions_go_there_and_back() {
+    fn conversions_are_inverse_to_each_other() {
         assert!((milliwatts(Dbm(30.0)) - 1000.0).abs() < 1e-9);
         assert!((dbm(1000.0).0 - 30.0).abs() < 1e-12);
         assert!((decibels(linear(Db(-3.0))).0 + 3.0).abs() < 1e-12);

@@ -1,12 +1,11 @@
-//! Shadowing: log-normal, correlated over the ground, in closed form of the place.
+//! Shadowing: log-normal, correlated over the ground, in closed form of the position.
 //!
-//! What obstacles cost varies with the place as a Gaussian field [dB] whose correlation falls as
-//! e^(-d / d_cor) (M. Gudmundson, Electronics Letters 27(23), 1991). The field is a sum of plane
-//! waves whose directions are uniform and whose wave numbers follow the spectrum that belongs to
-//! this correlation in the plane, so any place can be evaluated at any time in any order (X. Cai,
-//! G. B. Giannakis, IEEE Trans. VT 52(6), 2003). Two sites see a place with a common
-//! part: correlation 0.5 between sites, 1 between sectors of one site (TR 36.814 table A.2.1.1-2,
-//! note).
+//! The loss by obstacles is a Gaussian field over the ground [dB] whose correlation falls as e^(-d
+//! / d_cor) (M. Gudmundson, Electronics Letters 27(23), 1991). The field is a sum of plane waves
+//! whose directions are uniform and whose wave numbers follow the spectrum that belongs to this
+//! correlation in the plane, so any place can be evaluated at any time in any order (X. Cai, G. B.
+//! Giannakis, IEEE Trans. VT 52(6), 2003). At a place the losses to two sites have a common part:
+//! correlation 0.5 between sites, 1 between sectors of one site (TR 36.814 table A.2.1.1-2, note).
 //!
 //! The wave number k of an isotropic exponential correlation in the plane has the density k d^2
 //! (1 + k^2 d^2)^(-3/2), hence P(K <= k) = 1 - (1 + k^2 d^2)^(-1/2) and K = sqrt((1 - U)^(-2) - 1)
@@ -27,7 +26,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// Field number `entity` of the run `seed`.
+    /// Draws field number `entity` of the run `seed`.
     pub fn new(seed: u64, entity: u64) -> Field {
         let draw = Draw::new(seed, Purpose::Shadowing, entity);
         let wave = |n: usize| {
@@ -59,7 +58,8 @@ pub struct Shadowing {
 }
 
 impl Shadowing {
-    /// For so many sites; `between_sites` is the correlation of two of them at one place, 0 to 1.
+    /// Draws the fields of `sites` sites; `between_sites` is the correlation of two of them at one
+    /// place, 0 to 1.
     pub fn new(seed: u64, sites: usize, between_sites: f64) -> Shadowing {
         Shadowing {
             common: Field::new(seed, 0),
@@ -68,25 +68,26 @@ impl Shadowing {
         }
     }
 
-    /// What shadowing adds to the loss [in standard deviations] between a site and the place `x`,
-    /// `y` [m].
+    /// The loss that shadowing adds [in standard deviations] between a site and the place `x`, `y`
+    /// [m].
     pub fn at(&self, site: usize, x: f64, y: f64, correlation_distance: f64) -> f64 {
         self.seen_from([x, y]).at(self, site, correlation_distance)
     }
 
-    /// A look at several sites from the place `x`, `y` [m]: what they share is worked out once.
+    /// Prepares the values of several sites at `place` [m]: the part that they share is computed
+    /// once.
     pub const fn seen_from(&self, place: [f64; 2]) -> Seen {
         Seen { place, common: [None; 2], own: None }
     }
 }
 
-/// Values of a place that have been worked out, each with its correlation distance.
+/// Values of a place that have been computed, each with its correlation distance.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
     place: [f64; 2],
-    /// With and without line of sight, as a rule.
+    /// The common part; usually one value with and one without line of sight.
     common: [Option<(f64, f64)>; 2],
-    /// Of the site that was evaluated last.
+    /// The value of the site that was evaluated last.
     own: Option<(usize, f64, f64)>,
 }
 
@@ -94,7 +95,7 @@ impl Seen {
     /// As [`Shadowing::at`]; evaluate the sectors of a site one after the other.
     pub fn at(&mut self, of: &Shadowing, site: usize, distance: f64) -> f64 {
         let [x, y] = self.place;
-        // The sums of waves cost: none that has no weight.
+        // Sums of waves take time: those without weight are skipped.
         if of.between_sites == 0.0 {
             return self.own(of, site, distance);
         }

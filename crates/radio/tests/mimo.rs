@@ -1,4 +1,5 @@
-//! Several antennas against closed forms: distributions of diversity, capacity, array gain.
+//! Tests of several antennas against closed forms: distributions of diversity, capacity, array
+//! gain.
 
 use lasthop_engine::math::{exp, log2};
 use lasthop_radio::mimo::{self, ANTENNAS_MAX, C, Combining, Matrix, Vector};
@@ -37,7 +38,7 @@ fn scaled(v: &Vector, by: f64) -> Vector {
     v.map(|c| c.scaled(by))
 }
 
-/// Share of `x` below `at`.
+/// Share of the values `x` that are below `at`.
 fn below(x: &[f64], at: f64) -> f64 {
     x.iter().filter(|x| **x < at).count() as f64 / x.len() as f64
 }
@@ -88,8 +89,8 @@ fn two_layers_have_the_sinr_of_the_formula() {
     }
 }
 
-/// h = (1, 0), an interferer g = (1, 1) of power P, noise 1. MRC listens to the first antenna: 1 /
-/// (1 + P). IRC: h^H R^-1 h with R^-1 = I - P g g^H / (1 + 2 P): 1 - P / (1 + 2 P), half at most
+/// h = (1, 0), an interferer g = (1, 1) of power P, noise 1. MRC uses the first antenna only: 1 /
+/// (1 + P). IRC: h^H R^-1 h with R^-1 = I - P g g^H / (1 + 2 P): 1 - P / (1 + 2 P), at most half is
 /// lost.
 #[test]
 fn interference_is_rejected_with_its_covariance() {
@@ -121,9 +122,9 @@ fn a_faded_interferer_stays_one_rayleigh_branch() {
     }
 }
 
-/// Ergodic capacity of 2x2 without knowledge at the transmitter at 10 dB: 5.55 bit/s/Hz (I. E.
-/// Telatar, Eur. Trans. Telecommun. 10(6), 1999; E[log2 det(I + rho / 2 H H^H)]). Layers behind a
-/// linear receiver carry less.
+/// Ergodic capacity of 2x2 without channel knowledge at the transmitter at 10 dB: 5.55 bit/s/Hz (I.
+/// E. Telatar, Eur. Trans. Telecommun. 10(6), 1999; E[log2 det(I + rho / 2 H H^H)]). With a linear
+/// receiver the layers carry less.
 #[test]
 fn the_ergodic_capacity_of_two_by_two_is_that_of_telatar() {
     let (mut capacity, mut linear, mut n) = (0.0, 0.0, 0.0);

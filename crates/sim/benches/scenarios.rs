@@ -1,10 +1,10 @@
 //! Speed of fixed scenarios (`make bench`): a table, and `target/bench.json` with one object a
 //! case.
 //!
-//! Each case runs in a process of its own, so that the peak memory is its own. Instructions are
-//! counted by valgrind, where it is installed, on a shortened run: repeatable, whatever else the
-//! machine does. `check` counts them again and compares with `instructions.json`
-//! (`make bench-check`).
+//! Each case runs in its own process, so that the peak memory is that of the case. valgrind, where
+//! it is installed, counts instructions of a shortened run: the count does not depend on other load
+//! of the machine. `check` counts them again and compares with `instructions.json` (`make
+//! bench-check`).
 #![allow(clippy::disallowed_types)] // the one place with a wall clock
 
 use std::fs;
@@ -31,12 +31,12 @@ struct Case {
     short: Option<Make>,
     /// Runs at a time; 0: every core.
     jobs: usize,
-    /// The timed run is repeated so often, and the fastest counts.
+    /// Number of repetitions of the timed run, of which the fastest counts.
     times: usize,
 }
 
 const CASES: &[Case] = &[
-    // Start and end of a run: one packet arrives, the SYN. A part of each other case.
+    // Start and end of a run: one packet arrives, the SYN. This is a part of each other case.
     Case { name: "start", full: || dumbbell(1, RENO, 0.03), short: None, jobs: 1, times: 3 },
     Case {
         name: "dumbbell1",
@@ -88,7 +88,7 @@ const CASES: &[Case] = &[
 
 /// Name and TCP of a dumbbell: SACK by the RFCs, with Reno.
 const RENO: (&str, &str) = ("", "profile = \"rfc\"\ncc = \"reno\"\nrecovery = \"sack\"");
-/// CUBIC as Linux 6 has it: RACK-TLP, packets of several segments, a receive window that grows.
+/// CUBIC as in Linux 6: RACK-TLP, packets of several segments, a receive window that grows.
 const CUBIC: (&str, &str) = ("-cubic", "profile = \"linux-6\"\ncc = \"cubic\"");
 
 /// One bottleneck of 100 Mbit/s and 40 ms round trip; its queue holds one bandwidth-delay product,
@@ -183,7 +183,7 @@ interval = "10 s"
     ))
 }
 
-/// What the LTE cases share: 20 MHz, wired 10 ms, RLC AM, data and control errors, and only the
+/// Common part of the LTE cases: 20 MHz, wired 10 ms, RLC AM, data and control errors, and only the
 /// tables that are always written.
 const LTE: &str = r#"
 [link.core]
@@ -291,7 +291,7 @@ queues = false
         );
     }
     for i in 0..100 {
-        // From one cell's neighbourhood to another's, each pair of cells in turn.
+        // From near one cell to near another, for each pair of cells in turn.
         let (from, to) = (i % 7, (i % 7 + 1 + i / 7 % 6) % 7);
         let (a, b, off) = (hexagon[from], hexagon[to], i as isize - 50);
         text += &format!(
@@ -344,8 +344,8 @@ fn upload(ues: u32, seconds: u32) -> Result<Vec<Scenario>, Error> {
     parse(&upload_text(ues, seconds)).map(|s| vec![s])
 }
 
-/// The same with ten UEs and two more that say nothing, as a pair with a sidelink or without: what
-/// a sidelink costs others.
+/// The same with ten UEs and two more without data, as a pair with a sidelink or without: the cost
+/// of a sidelink for other UEs.
 fn beside(sidelink: bool, seconds: u32) -> Result<Vec<Scenario>, Error> {
     let silent = ["left", "right"].map(|name| format!("[ue.{name}]\nrlc = {{ mode = \"um\" }}\n")).concat();
     let pair = if sidelink { "[sidelink.pair]\nbetween = [\"left\", \"right\"]\n" } else { "" };
@@ -375,7 +375,7 @@ tcp = {{ cc = "reno" }}
 }
 
 /// Pairs of phones 10 to 30 m apart in a disc of 250 m, one transfer each over its sidelink; pairs
-/// that leave each other 20 dB share resource blocks.
+/// with at least 20 dB of SIR between them share resource blocks.
 fn pairs(pairs: u32, seconds: u32) -> Result<Vec<Scenario>, Error> {
     parse(&format!(
         r#"
@@ -418,7 +418,7 @@ fn sectors(seconds: u32) -> Result<Vec<Scenario>, Error> {
         .map(|s| vec![s])
 }
 
-/// The same beside so many UEs that are connected and silent.
+/// The same with `idle` more UEs that are connected and silent.
 fn sectors_with_idle(idle: u32, seconds: u32) -> Result<Vec<Scenario>, Error> {
     let sets = [
         format!("scenario.duration=\"{seconds} s\""),
@@ -428,8 +428,8 @@ fn sectors_with_idle(idle: u32, seconds: u32) -> Result<Vec<Scenario>, Error> {
     Scenario::parse(include_str!("sectors57.toml"), "sectors57.toml", Path::new(""), &sets).map(|s| vec![s])
 }
 
-/// What the wireless cases share: 802.11ac at 20 MHz with MCS 7 and A-MPDUs, wired 10 ms, Linux'
-/// queues, and only the tables that are always written.
+/// Common part of the wireless cases: 802.11ac at 20 MHz with MCS 7 and A-MPDUs, wired 10 ms,
+/// Linux' queues, and only the tables that are always written.
 const WIFI: &str = r#"
 [link.core]
 between = ["server", "ap"]
@@ -443,7 +443,7 @@ queues = false
 radio = false
 "#;
 
-/// One station, a download as fast as it goes.
+/// One station with a download without rate limit.
 fn wifi_bulk(seconds: u32) -> Result<Vec<Scenario>, Error> {
     wifi("wifi1", seconds, 1, "from = 'server'\nto = 'station'\napp = 'bulk'")
 }
@@ -454,7 +454,7 @@ fn wifi14(seconds: u32) -> Result<Vec<Scenario>, Error> {
     wifi("wifi14", seconds, 14, &format!("from = 'server'\nto = 'station'\n{app}"))
 }
 
-/// 50 stations, an upload from each as fast as it goes.
+/// 50 stations with an upload each without rate limit.
 fn wifi_up(seconds: u32) -> Result<Vec<Scenario>, Error> {
     wifi("wifi50", seconds, 50, "from = 'station'\nto = 'server'\napp = 'bulk'")
 }
@@ -503,8 +503,8 @@ fn main() -> ExitCode {
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
-/// In a process of its own: runs a case and prints its figures as one line of JSON; or, to be
-/// counted, runs its short form and prints the segments that were delivered.
+/// Runs a case in the child process and prints its figures as one line of JSON; or, with `count`,
+/// runs its short form and prints the number of delivered segments.
 fn inner(name: &str, count: bool) -> Outcome<()> {
     let case = CASES.iter().find(|c| c.name == name).ok_or("no such case")?;
     if count {
@@ -569,15 +569,15 @@ fn delivered_segments(output: &RunOutput) -> Outcome<u64> {
     Ok(sum)
 }
 
-/// Largest resident memory of this process, where the system tells it.
+/// Largest resident memory of this process, where the system reports it.
 fn peak_rss_mib() -> Option<f64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;
     Some(line.split_whitespace().nth(1)?.parse::<f64>().ok()? / 1024.0)
 }
 
-/// Runs the cases (all, or those that are named), each in a process of its own; prints the table
-/// and writes the file.
+/// Runs the cases (all, or the named ones), each in its own process; prints the table and writes
+/// the file.
 fn outer(names: &[String]) -> Outcome<()> {
     let me = std::env::current_exe()?;
     let mut all = Vec::new();
@@ -619,7 +619,7 @@ fn counted() -> impl Iterator<Item = &'static Case> {
     CASES.iter().filter(|c| c.short.is_some() && c.name != "sectors57")
 }
 
-/// Where the instructions that are expected stand.
+/// The file with the expected instruction counts.
 fn record_file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/instructions.json")
 }
@@ -667,7 +667,7 @@ fn check() -> Outcome<()> {
     }
 }
 
-/// Writes the record anew.
+/// Writes a new record.
 fn update() -> Outcome<()> {
     let tools = instructions::tools()?;
     let me = std::env::current_exe()?;
@@ -682,7 +682,7 @@ fn update() -> Outcome<()> {
     Ok(())
 }
 
-/// The cost of networks by their size, to the data of the documentation.
+/// Writes the cost of networks by their size to the data of the documentation.
 fn scale_all() -> Outcome<()> {
     let me = std::env::current_exe()?;
     let mut all = Vec::new();
@@ -692,7 +692,7 @@ fn scale_all() -> Outcome<()> {
             let (instructions, _) = counted_run(&me, &["network", &number, ms]).ok_or("no count")?;
             Ok::<f64, Box<dyn std::error::Error>>(instructions as f64)
         };
-        // Two lengths: the difference is free of the set-up.
+        // Two durations: the difference does not include the set-up.
         let [short, long] = [counted("200")?, counted("400")?];
         let output = Command::new(&me).args(["network", &number, "1000"]).output()?;
         let rss_mib = String::from_utf8_lossy(&output.stdout).trim().parse()?;

@@ -1,12 +1,13 @@
-//! What a packet capture costs: processor time of a run without and with one, in the program and in
-//! the kernel, and octets written. Demonstrates in particular: how a run writes a capture.
+//! Measures the cost of a packet capture: processor time of a run without and with one, in the
+//! program and in the kernel, and octets written. Demonstrates in particular: how a run writes a
+//! capture.
 //!
 //! ```text
 //! cargo run --release -p lasthop-sim --example capture_cost -- scenarios/lte-download.toml 10 \
 //!     scenario.duration="10 s" 'output.capture.interfaces=["server"]'
 //! ```
 //!
-//! The number says how often each is run. Linux only: times are those of `/proc/self/stat`.
+//! The number is that of the repetitions. Linux only: times are those of `/proc/self/stat`.
 
 use std::error::Error;
 use std::path::Path;

@@ -1,9 +1,9 @@
-//! What the cells of a scenario carry: `cargo run --release -p lasthop-sim --example cell_rates
-//! FILE [--set KEY=VALUE]...`
+//! Rates of the cells of a scenario: `cargo run --release -p lasthop-sim --example cell_rates FILE
+//! [--set KEY=VALUE]...`
 //!
-//! Prints the goodput of the downloads by percentile, the spectral efficiency by cell, and what the
-//! radio did, as one line of JSON. Times are those of the processor, whatever else the machine
-//! does.
+//! Prints the goodput of the downloads by percentile, the spectral efficiency by cell, and
+//! statistics of the radio, as one line of JSON. Times are processor times, which do not depend on
+//! other load of the machine.
 #![allow(clippy::disallowed_types, reason = "it measures time")]
 
 use std::path::Path;
@@ -81,7 +81,7 @@ fn radio(output: &RunOutput) -> Outcome<serde_json::Value> {
     Ok(all.into())
 }
 
-/// A column of numbers; what is missing is not a number.
+/// A column of numbers; missing values are NaN.
 fn numbers(output: &RunOutput, table: &str, column: &str) -> Outcome<Vec<f64>> {
     let mut all = Vec::new();
     for batch in &output.table(table)?.0 {

@@ -21,8 +21,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A seed that takes longer than this hangs. The slowest take half a minute alone, and some minutes
-/// beside other work.
+/// A seed that takes longer than this counts as hanging. The slowest take half a minute alone, and
+/// some minutes with other load.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 fn main() -> ExitCode {
@@ -46,8 +46,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes the scenarios of `seeds` with their traces to `into`: drawing may change later, these
-/// files stay.
+/// Writes the scenarios of `seeds` with their traces to `into`: the drawing of scenarios may change
+/// later, these files do not.
 fn draw(into: &Path, seeds: &[String]) -> ExitCode {
     for seed in seeds {
         let Ok(number) = seed.parse() else {
@@ -65,7 +65,7 @@ fn draw(into: &Path, seeds: &[String]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Replays one seed, loudly.
+/// Runs one seed and prints its scenario and its panic.
 fn one(seed: u64, folder: &Path) -> ExitCode {
     let begin = Instant::now();
     println!("{}", swarm::scenario::draw(seed, folder));
@@ -80,7 +80,7 @@ fn one(seed: u64, folder: &Path) -> ExitCode {
     }
 }
 
-/// What the workers share.
+/// State that the workers share.
 struct Work<'a> {
     folder: &'a Path,
     next: AtomicU64,
@@ -88,13 +88,13 @@ struct Work<'a> {
     done: AtomicU64,
     events: AtomicU64,
     failed: Mutex<Vec<(u64, String)>>,
-    /// What each worker is at, and since when.
+    /// The seed on which each worker is, with the start time.
     at: Vec<Mutex<Option<(u64, Instant)>>>,
 }
 
 fn many(first: u64, count: u64, folder: &Path) -> ExitCode {
     let begin = Instant::now();
-    // Panics are counted and reported with their seed; `seed SEED` shows one with its place.
+    // Panics are counted and reported with their seed; `seed SEED` prints one with its position.
     std::panic::set_hook(Box::new(|_| {}));
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let work = Work {

@@ -1,4 +1,5 @@
-//! Looking up from a run, by wall time: how a caller can stop a run that is far from its next step.
+//! Callbacks of a run by wall time, by which a caller can stop a run that is far from its next
+//! step.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,19 +9,19 @@ use std::time::Duration;
 /// The caller of a run is called back this often and decides whether the run continues.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// A flag that another thread raises and a run lowers. The run looks at it every few events.
+/// A flag that another thread sets and a run clears. The run reads it every few events.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attention(Arc<AtomicBool>);
 
 impl Attention {
-    /// Whether it was raised since the last question.
+    /// Returns whether it was set since the last call, and clears it.
     #[inline]
     pub fn taken(&self) -> bool {
         self.0.load(Ordering::Relaxed) && self.0.swap(false, Ordering::Relaxed)
     }
 
-    /// Does `work` while a second thread raises the flag every [`PERIOD`]. The clock decides only
-    /// when the run looks up, never what happens in it.
+    /// Does `work` while a second thread sets the flag every [`PERIOD`]. The clock affects only the
+    /// times of callbacks, never the results of the run.
     pub fn raised_during<T>(&self, work: impl FnOnce() -> T) -> T {
         let done = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -53,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_flag_rises_while_work_goes_on_and_falls_when_it_is_seen() {
+    fn the_flag_is_set_while_work_continues_and_cleared_when_it_is_read() {
         let attention = Attention::default();
         assert!(!attention.taken());
         attention.raised_during(|| while !attention.taken() {});

@@ -1,7 +1,7 @@
 //! The file of a campaign: many runs of one scenario, over axes and seeds.
 //!
-//! Types and places are read here; what the values mean together is found by the caller (the
-//! Python package), which has its mistakes shown at their places.
+//! Types and places are read here; the caller (the Python package) checks the combination of
+//! values, and reports mistakes at their places.
 
 use std::fmt;
 use std::ops::Range;
@@ -167,7 +167,7 @@ fn one() -> u64 {
     1
 }
 
-// Derived, it would answer every mistake with serde's words about untagged enums.
+// Derived code would report every mistake with serde's message about untagged enums.
 impl<'de> Deserialize<'de> for Seeds {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Seeds, D::Error> {
         struct Forms;
@@ -318,14 +318,14 @@ pub fn describe_campaign() -> Value {
     serde_json::to_value(config::reference::<CampaignSpec>()).unwrap_or_default()
 }
 
-/// A place in a campaign file, and what is wrong there.
+/// A place in a campaign file at which there is a mistake.
 #[derive(Clone, Debug, Default)]
 pub struct KeyPlace {
     /// The key, part by part; elements of lists are numbered from 0. Empty: the whole file.
     pub key: Vec<String>,
-    /// The key itself is meant, and not its value.
+    /// True if the mistake is in the key itself, and not in its value.
     pub at_key: bool,
-    /// The characters of a text that are meant.
+    /// The characters of a text with the mistake.
     pub within: Option<Range<usize>>,
 }
 
@@ -371,17 +371,17 @@ impl CampaignFile {
         Ok(CampaignFile { document, spec, folder })
     }
 
-    /// What the file says, with every default.
+    /// The contents of the file, with every default.
     pub fn spec(&self) -> &CampaignSpec {
         &self.spec
     }
 
-    /// Where relative paths in it start; empty: in the current folder.
+    /// The folder at which relative paths in it start; empty: the current folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// What was read, with the overrides.
+    /// The document that was read, with the overrides.
     pub fn document(&self) -> &Document {
         &self.document
     }
@@ -391,7 +391,7 @@ impl CampaignFile {
         self.document.to_toml()
     }
 
-    /// What is wrong at a place of the file, or of a `--set`.
+    /// A diagnostic at a place of the file, or of a `--set`.
     pub fn error_at(&self, place: &KeyPlace, message: &str, help: Option<&str>) -> Diagnostic {
         let path = dotted(&place.key);
         let found = match &place.within {

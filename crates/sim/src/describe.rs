@@ -1,5 +1,5 @@
-//! What there is: scenario keys, plug-ins, tables. From the same types and tables that the program
-//! runs on.
+//! Descriptions of scenario keys, plug-ins and tables, made from the types and tables that the
+//! program uses.
 
 use lasthop_capture::{ColumnType, TableDef};
 use lasthop_lte::mac::scheduler::SCHEDULERS;
@@ -19,7 +19,7 @@ pub fn json_schema() -> Value {
     config::schema::<Spec>()
 }
 
-/// Everything by name: scenario keys, congestion controls, rate controls of media, profiles of
+/// Describes by name: scenario keys, congestion controls, rate controls of media, profiles of
 /// stacks and cells, queues, applications, trace formats, runtime keys, tables.
 pub fn describe() -> Value {
     let tcp = lasthop_tcp::registry();
@@ -39,7 +39,7 @@ pub fn describe() -> Value {
     })
 }
 
-/// A congestion control, with what the table `cc` has of it and of every sender.
+/// A congestion control, with its variables in the table `cc` and those of every sender.
 fn control(algorithm: &AlgorithmInfo) -> Value {
     let mut all = algorithm.variables.clone();
     all.extend(lasthop_tcp::sender_variables());
@@ -48,7 +48,7 @@ fn control(algorithm: &AlgorithmInfo) -> Value {
     json!(AlgorithmInfo { variables: all, ..algorithm.clone() })
 }
 
-/// A rate control of media, with what the table `cc` has of it and of every sender.
+/// A rate control of media, with its variables in the table `cc` and those of every sender.
 fn rate_control(entry: &Entry) -> Value {
     let mut found = entries(std::slice::from_ref(entry))[0].take();
     let name = RateControlName::named(entry.name).unwrap_or_default();
@@ -80,7 +80,7 @@ fn tables() -> impl Iterator<Item = Value> {
     of(tables::ALL, "run").chain(of(tables::SURVEYS, "survey"))
 }
 
-/// A table and what leaves it: a run or a survey.
+/// A table and its origin: a run or a survey.
 fn table(t: &TableDef, of: &str) -> Value {
     let columns: Vec<Value> = t
         .columns

@@ -1,11 +1,11 @@
-//! What can go wrong with a run, in the user's words.
+//! Errors of runs, with messages for users.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::config::{self, Diagnostics};
 
-/// Why there is no result.
+/// The reason for which there is no result.
 #[derive(Debug)]
 pub enum Error {
     /// Mistakes in an input: each with its place and, where there is one, the remedy.
@@ -14,14 +14,14 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
-        /// What was to be done: "read", "write", "create".
+        /// The operation: "read", "write", "create".
         doing: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// The result folder holds something, or another run is writing it.
+    /// The result folder is not empty, or another run is writing it.
     InUse(String),
-    /// A policy of the caller's own failed; what it said is the source.
+    /// A policy of the caller's own failed; its error is the source.
     Policy(lasthop_tcp::cc::Fault),
     /// The caller stopped the run.
     Stopped,
@@ -36,8 +36,7 @@ impl Error {
     pub fn file(doing: &'static str, path: &Path, source: std::io::Error) -> Error {
         Error::File { path: path.to_owned(), doing, source }
     }
-    /// What is wrong in plain words, without places and pictures: for a message that brings its
-    /// own.
+    /// The message without places and source lines, for a message that adds its own.
     pub fn message(&self) -> String {
         match self {
             Error::Input(d) => d.iter().map(|d| d.message.as_str()).collect::<Vec<_>>().join("; "),

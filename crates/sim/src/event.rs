@@ -1,15 +1,15 @@
-//! What the world's queue holds, and the lazy wake-up that keeps it small.
+//! Events of the world's queue, and the lazy wake-up that keeps the queue small.
 
 use lasthop_engine::{Class, EventQueue};
 use lasthop_units::{AccessId, FlowId, Instant, NodeId};
 
-/// Which end of a flow: A opened it, B was opened to.
+/// An end of a flow: A opens it, B is the passive end.
 pub use lasthop_net::app::End;
 
-/// Something that happens in the world.
+/// An event of the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// What carries packets is due.
+    /// A clock of an access is due.
     Access(AccessId, Clock),
     /// A timer of a TCP endpoint.
     Socket(FlowId, End),
@@ -21,7 +21,7 @@ pub enum Event {
     HintReport(u32),
     /// A hint of that table reaches its sender.
     HintArrival(u32),
-    /// Reassembly at a node gives up on a packet.
+    /// The timer of reassembly at a node has expired.
     Reassembly(NodeId),
     /// A flow begins.
     Start(FlowId),
@@ -31,18 +31,18 @@ pub enum Event {
     Change(u32),
     /// The change of that `[[when]]` table, after its delay.
     When(u32),
-    /// The sampling probe looks.
+    /// The sampling probe reads state.
     Sample,
     /// An interval of the table `windows` ends.
     Window,
 }
 
-/// What an access is called for; several of a kind have numbers.
+/// The reason for which an access is called; several of a kind have numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
     /// A transmission time interval starts.
     Tti(u8),
-    /// Something comes out at the far end.
+    /// Data arrives at the far end.
     Arrival(u8),
     /// A protocol timer expires.
     Timer,
@@ -67,17 +67,17 @@ impl Event {
     }
 }
 
-/// The one pending event of an entity. An entity whose next deadline is later than the event that
-/// is already waiting gets no new event: the old one fires, finds nothing due, and schedules a new
-/// one. Restarting a retransmission timer at every ACK thus costs one comparison.
+/// The one pending event of an entity. For an entity whose next deadline is later than the pending
+/// event no new event is scheduled: the pending one is processed without effect, and schedules a
+/// new one. Restarting a retransmission timer at every ACK thus costs one comparison.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wake {
     pending: Option<Instant>,
 }
 
 impl Wake {
-    /// Makes sure that `event` comes at `want` or earlier. Mostly it does already: that part is
-    /// built into the caller.
+    /// Ensures that `event` is scheduled at `want` or earlier. Mostly it is already: that part is
+    /// inlined into the caller.
     #[inline(always)]
     pub fn ensure(&mut self, queue: &mut EventQueue<Event>, want: Option<Instant>, event: Event) {
         if let Some(want) = want
@@ -94,7 +94,7 @@ impl Wake {
         self.pending = Some(at);
     }
 
-    /// The event of `now` has come. False: it was overtaken by an earlier one and is void.
+    /// Takes the event of `now`. Returns false if an earlier one has replaced it and it is void.
     #[inline]
     pub fn take(&mut self, now: Instant) -> bool {
         if self.pending == Some(now) {
@@ -111,7 +111,7 @@ mod tests {
     use lasthop_units::Id;
 
     #[test]
-    fn a_later_wish_schedules_nothing_and_an_earlier_one_overtakes() {
+    fn a_later_deadline_schedules_nothing_and_an_earlier_one_replaces_the_event() {
         let mut q = EventQueue::new();
         let mut w = Wake::default();
         let e = Event::App(FlowId::from_index(0));

@@ -1,9 +1,9 @@
-//! What a caller brings along: policies of their own, by the names that a scenario uses.
+//! Policies of the caller's own, by the names that a scenario uses.
 //!
-//! One set of definitions per kind of policy. A definition has a name, documentation, parameters
-//! with defaults, a version that goes into the scenario's hash, and a constructor; a scenario is
-//! read with the set, refuses names that are neither built in nor in it, and carries it to its
-//! runs. Kinds are congestion controls, rate controls of media, and schedulers of cells.
+//! There is one set of definitions per kind of policy. A definition has a name, documentation,
+//! parameters with defaults, a version that goes into the scenario's hash, and a constructor; a
+//! scenario is read with the set, refuses names that are neither built in nor in it, and passes it
+//! to its runs. Kinds are congestion controls, rate controls of media, and schedulers of cells.
 
 use std::sync::Arc;
 
@@ -27,35 +27,35 @@ pub struct Extensions {
 }
 
 impl Extensions {
-    /// None.
+    /// Creates an empty set.
     pub fn new() -> Extensions {
         Extensions::default()
     }
 
-    /// These and one more congestion control.
+    /// Adds a congestion control.
     ///
     /// # Errors
-    /// A name that cannot be one, or is taken.
+    /// The name is invalid or already defined.
     pub fn with_cc(mut self, definition: Definition) -> Result<Extensions, Error> {
         let controls = Arc::make_mut(&mut self.controls);
         controls.add(definition).map_err(|e| Error::input(e.to_string()))?;
         Ok(self)
     }
 
-    /// These and one more rate control of media flows.
+    /// Adds a rate control of media flows.
     ///
     /// # Errors
-    /// A name that cannot be one, or is taken.
+    /// The name is invalid or already defined.
     pub fn with_rate_control(mut self, definition: media::Definition) -> Result<Extensions, Error> {
         let controls = Arc::make_mut(&mut self.rate_controls);
         controls.add(definition).map_err(|e| Error::input(e.to_string()))?;
         Ok(self)
     }
 
-    /// These and one more scheduler of cells.
+    /// Adds a scheduler of cells.
     ///
     /// # Errors
-    /// A name that cannot be one, or is taken.
+    /// The name is invalid or already defined.
     pub fn with_scheduler(mut self, definition: scheduler::Definition) -> Result<Extensions, Error> {
         let schedulers = Arc::make_mut(&mut self.schedulers);
         schedulers.add(definition).map_err(|e| Error::input(e.to_string()))?;
@@ -77,7 +77,7 @@ impl Extensions {
         &self.schedulers
     }
 
-    /// The same JSON that [`describe`](crate::describe()) has for what is built in.
+    /// The same JSON that [`describe`](crate::describe()) has for built-in policies.
     pub fn describe(&self) -> Value {
         json!({
             "cc": self.controls.iter().map(|d| self.control(d)).collect::<Vec<_>>(),
@@ -86,7 +86,7 @@ impl Extensions {
         })
     }
 
-    /// What there is to say of a congestion control, with the variables that it exposes when its
+    /// The description of a congestion control, with the variables that it exposes when its
     /// parameters have their defaults.
     fn control(&self, definition: &Definition) -> Value {
         let options: Options = serde_json::from_value(json!({"profile": "linux-6", "cc": definition.name()}))
@@ -100,7 +100,7 @@ impl Extensions {
         found
     }
 
-    /// The same of a rate control.
+    /// The description of a rate control.
     fn rate_control(&self, definition: &media::Definition) -> Value {
         let name = RateControlName::named(definition.name());
         let mut found = info(definition);
@@ -109,9 +109,9 @@ impl Extensions {
         found
     }
 
-    /// Name and version of everything in here that `cc`, `rate_control` or `scheduler` names; the
-    /// latter two as `rate-control.<name>` and `scheduler.<name>`, because a congestion control may
-    /// have the same name.
+    /// Name and version of the policies in this set that `cc`, `rate_control` or `scheduler` names;
+    /// the latter two as `rate-control.<name>` and `scheduler.<name>`, because a congestion control
+    /// may have the same name.
     pub(crate) fn identity(
         &self,
         cc: impl Fn(&str) -> bool,

@@ -1,4 +1,4 @@
-//! Files and folders that appear whole or not at all: written beside their name as
+//! Files and folders that are written completely or not at all: first beside their name as
 //! `NAME.PROCESS.partial`, renamed when all is written.
 
 use std::ffi::OsString;
@@ -9,10 +9,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::Error;
 
-/// Writes each content to its path. Either every file is written or none is touched; only a rename
-/// that fails after others (the folder was changed meanwhile) leaves some, and the message names
-/// them. A symbolic link stands for what it points to. Missing folders are made. Unfinished files
-/// of these names whose process has ended are removed; returns what was done with them.
+/// Writes each content to its path. Either every file is written or none is changed; only a rename
+/// that fails after others (the folder was changed meanwhile) leaves some changed, and the message
+/// names them. Symbolic links are followed. Missing folders are created. Unfinished files of these
+/// names whose process has ended are removed; returns messages on them.
 ///
 /// # Errors
 /// A path is a folder or no regular file (a device, a named pipe); a file cannot be written.
@@ -30,7 +30,7 @@ pub fn write_files<C: AsRef<[u8]>>(files: &[(PathBuf, C)]) -> Result<Vec<String>
 }
 
 /// Removes the files `NAME.PROCESS.partial` that killed processes left when they wrote `path`. The
-/// writer holds its file locked, and a process that has made a file and not yet locked it still
+/// writer keeps its file locked, and a process that has created a file and not yet locked it still
 /// runs.
 fn clear_stale(path: &Path) -> Vec<String> {
     let mut notes = Vec::new();
@@ -39,7 +39,7 @@ fn clear_stale(path: &Path) -> Vec<String> {
         if !ours || !fs::symlink_metadata(&partial).is_ok_and(|m| m.is_file()) {
             continue;
         }
-        // A container may give each of its commands the same number.
+        // In a container each command may have the same process id.
         let own = process == std::process::id();
         if if own { live().iter().any(|(p, _)| *p == partial) } else { is_process(process) } {
             continue;
@@ -63,7 +63,7 @@ fn clear_stale(path: &Path) -> Vec<String> {
     notes
 }
 
-/// What is called `NAME.PROCESS.KIND` or `NAME.PROCESS-NUMBER.KIND` in `parent`, by name.
+/// The entries named `NAME.PROCESS.KIND` or `NAME.PROCESS-NUMBER.KIND` in `parent`, by name.
 pub fn left(parent: &Path, kind: &str) -> Vec<(PathBuf, (String, u32))> {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     let mut found: Vec<_> = entries
@@ -80,17 +80,17 @@ fn name_and_process(name: &str, kind: &str) -> Option<(String, u32)> {
     Some((name.to_owned(), process.parse().ok()?))
 }
 
-/// Whether a process of this number runs on this host.
+/// True if a process of this number runs on this host.
 pub fn is_process(id: u32) -> bool {
     Path::new("/proc").join(id.to_string()).exists()
 }
 
-/// What was made so far. Dropped without [`Made::rename`], it is removed.
+/// The files and folders made so far. Dropped without [`Made::rename`], they are removed.
 #[derive(Default)]
 struct Made {
     /// Folders, the outermost first.
     folders: Vec<PathBuf>,
-    /// Files beside their names, locked, and their names.
+    /// Files beside their final names, locked, with those names.
     files: Vec<(Partial, File, PathBuf)>,
     whole: bool,
 }
@@ -124,7 +124,7 @@ impl Made {
                 if i == 0 {
                     return Err(Error::file("write", path, e));
                 }
-                self.whole = true; // its folders hold what was renamed
+                self.whole = true; // its folders contain the renamed files
                 let written: Vec<_> =
                     self.files[..i].iter().map(|(_, _, p)| p.display().to_string()).collect();
                 let (path, written) = (path.display(), written.join(", "));
@@ -141,7 +141,7 @@ impl Drop for Made {
         self.files.clear();
         if !self.whole {
             for folder in self.folders.iter().rev() {
-                // Fails where it holds something else.
+                // Fails if the folder is not empty.
                 let _best_effort = fs::remove_dir(folder);
             }
         }
@@ -157,7 +157,8 @@ pub struct Partial {
 }
 
 impl Partial {
-    /// A new file that will be called `path`. No file of the same name is touched.
+    /// Creates a new file whose final name is `path`. An existing file of the same name is not
+    /// changed.
     fn file(path: &Path) -> std::io::Result<(File, Partial)> {
         for number in 1.. {
             let name = name_beside(path, "partial", number);
@@ -169,7 +170,7 @@ impl Partial {
         unreachable!("a number is free")
     }
 
-    /// What was made at `path`.
+    /// The file or folder that this process made at `path`.
     pub fn of(path: PathBuf) -> Partial {
         let process = std::process::id();
         live().push((path.clone(), process));
@@ -180,12 +181,12 @@ impl Partial {
         &self.path
     }
 
-    /// It is whole: it stays.
+    /// Keeps the file or folder, because it is complete.
     pub fn keep(&mut self) {
         self.kept = true;
     }
 
-    /// Whether this process made it, and not one that this process was forked from.
+    /// True if this process made it, and not a parent process before a fork.
     pub fn is_mine(&self) -> bool {
         self.process == std::process::id()
     }
@@ -193,7 +194,7 @@ impl Partial {
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        // A forked child has a copy of this value, the file is its parent's.
+        // A forked child has a copy of this value, but the file belongs to its parent.
         if self.is_mine() {
             if !self.kept {
                 let _best_effort = remove(&self.path);
@@ -215,8 +216,7 @@ pub fn name_beside(path: &Path, kind: &str, number: u32) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// What this process makes and has not finished, with the process: a forked child inherits the
-/// list.
+/// Unfinished files and folders with their process, because a forked child inherits the list.
 static LIVE: Mutex<Vec<(PathBuf, u32)>> = Mutex::new(Vec::new());
 
 fn live() -> MutexGuard<'static, Vec<(PathBuf, u32)>> {
@@ -237,7 +237,7 @@ pub fn discard_partials() {
     }
 }
 
-/// Refuses what a rename would replace by a file though it is none.
+/// Refuses special files, which a rename would replace by a regular file.
 fn refuse_special(path: &Path) -> Result<(), Error> {
     let message = match fs::metadata(path) {
         Ok(m) if m.is_dir() => "is a folder: name a file in it",
@@ -251,7 +251,7 @@ fn refuse_special(path: &Path) -> Result<(), Error> {
 /// parents need exist: a `..` after a missing name cancels that name.
 ///
 /// # Errors
-/// Links follow each other in a circle.
+/// Symbolic links form a loop.
 pub fn resolve(path: &Path) -> Result<PathBuf, Error> {
     const MOST_LINKS: usize = 40;
     let parts = |p: &Path| p.components().rev().map(|c| c.as_os_str().to_owned()).collect::<Vec<OsString>>();
@@ -282,7 +282,7 @@ pub fn resolve(path: &Path) -> Result<PathBuf, Error> {
     Ok(found)
 }
 
-/// The folder that `path` is in.
+/// The folder of `path`.
 pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

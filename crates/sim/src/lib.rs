@@ -1,9 +1,9 @@
-//! The simulator: a scenario goes in, a world runs, tables come out. The one crate that uses all
-//! others.
+//! The simulator: it reads a scenario, runs a world and writes tables. It is the one crate that
+//! uses all others.
 //!
-//! [`Scenario`] is a parsed and checked file; [`run`] and [`run_many`] take it to the end,
-//! [`Simulation`] steps it. [`RunOutput`] is what a run left behind, in memory or in a folder.
-//! [`world`] is the event loop.
+//! [`Scenario`] is a parsed and checked file; [`run`] and [`run_many`] run it to its end,
+//! [`Simulation`] runs it in steps. [`RunOutput`] has the results of a run, in memory or in a
+//! folder. [`world`] is the event loop.
 
 mod access;
 mod attention;
@@ -36,11 +36,11 @@ pub use error::Error;
 pub use event::End;
 pub use extensions::Extensions;
 pub use files::{discard_partials, write_files};
-/// What a scheduler of one's own is written with.
+/// Types for schedulers of one's own.
 pub use lasthop_lte::mac::scheduler;
-/// What a rate control of media of one's own is written with.
+/// Types for rate controls of media of one's own.
 pub use lasthop_net::media;
-/// What a congestion control of one's own is written with.
+/// Types for congestion controls of one's own.
 pub use lasthop_tcp as tcp;
 /// Time, rates and sizes.
 pub use lasthop_units as units;

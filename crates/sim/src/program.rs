@@ -1,8 +1,7 @@
-//! The command line of a program with policies of its own: what `lasthop judge PROGRAM:NAME` calls.
+//! The command line of a program with its own policies, which `lasthop judge PROGRAM:NAME` calls.
 //!
-//! `describe` writes what the program brings along as JSON, `run FILE --out FOLDER` runs a scenario
-//! that may name it. The judge reads cases, writes a scenario for each run and evaluates its
-//! tables.
+//! `describe` writes the program's policies as JSON, `run FILE --out FOLDER` runs a scenario that
+//! may name it. The judge reads cases, writes a scenario for each run and evaluates its tables.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +31,7 @@ pub fn command(extensions: &Extensions) -> ExitCode {
     }
 }
 
-/// What the command writes to standard output.
+/// The output of the command on standard output.
 fn answer(extensions: &Extensions, arguments: &[String]) -> Result<String, Error> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let (file, out, folder) = match words[..] {

@@ -1,4 +1,4 @@
-//! What a run leaves behind: a folder that is whole or not there, or the same in memory.
+//! The results of a run: a complete folder, or the same in memory.
 
 mod flows;
 
@@ -17,7 +17,7 @@ use crate::sink::{Folder, MANIFEST, Sink, file_name};
 use crate::spec::{Placed, Scenario};
 use crate::world::World;
 
-/// What was run, and the hash of everything that came out. Nothing in it depends on the machine or
+/// The manifest: the scenario, and the hash of all results. It does not depend on the machine or
 /// the day: the same scenario and seed give the same bytes.
 fn manifest(scenario: &Scenario, tables: &[FinishedTable], capture: Option<&FinishedCapture>) -> Value {
     let tables: serde_json::Map<String, Value> = tables
@@ -65,7 +65,7 @@ fn manifest(scenario: &Scenario, tables: &[FinishedTable], capture: Option<&Fini
     manifest
 }
 
-/// Where something stands for which the scenario has no place of its own.
+/// The entry of something that a layout or a random draw has placed.
 fn place(of: &Placed) -> Value {
     let [x, y, _] = of.position;
     let mut place = json!({"kind": of.kind, "name": of.name, "x_m": x.0, "y_m": y.0});
@@ -75,8 +75,8 @@ fn place(of: &Placed) -> Value {
     place
 }
 
-/// The values a flow ran on, by key of `[flow.NAME.tcp]`: words, numbers and truths as JSON has
-/// them, quantities as text.
+/// The TCP parameters of a flow, by key of `[flow.NAME.tcp]`: words, numbers and booleans as in
+/// JSON, quantities as text.
 fn resolved_tcp(config: &lasthop_tcp::Config) -> Value {
     let value = |text: String| match text.as_str() {
         "true" => json!(true),
@@ -90,7 +90,7 @@ fn resolved_tcp(config: &lasthop_tcp::Config) -> Value {
     Value::Object(lasthop_tcp::resolved(config).map(|(key, text)| (key.to_owned(), value(text))).collect())
 }
 
-/// What a run left behind.
+/// The results of a run.
 #[derive(Debug)]
 pub struct RunOutput {
     manifest: Value,
@@ -99,12 +99,13 @@ pub struct RunOutput {
 }
 
 impl RunOutput {
-    /// Ends a run: the last tables, summary, manifest; then the folder gets its name.
+    /// Ends a run: writes the last tables, summary and manifest; then the folder gets its final
+    /// name.
     pub(crate) fn close(sink: Sink, scenario: &Scenario, world: World) -> Result<RunOutput, Error> {
         RunOutput::close_with(sink, scenario, world, None)
     }
 
-    /// As [`RunOutput::close`], with an entry of the caller's in the summary.
+    /// As [`RunOutput::close`], with a further entry in the summary.
     pub(crate) fn close_with(
         sink: Sink,
         scenario: &Scenario,
@@ -129,7 +130,7 @@ impl RunOutput {
         Ok(output)
     }
 
-    /// Summary and manifest, the manifest last: a folder without one is not complete.
+    /// Writes summary and manifest, the manifest last: a folder without one is not complete.
     fn publish(&self, folder: Folder) -> Result<PathBuf, Error> {
         folder.write("scenario.toml", self.manifest["scenario"].as_str().unwrap_or_default())?;
         folder.write("summary.json", &pretty(&self.summary))?;
@@ -137,11 +138,11 @@ impl RunOutput {
         folder.publish()
     }
 
-    /// Version, effective scenario, seed, hashes.
+    /// The manifest: version, effective scenario, seed, hashes.
     pub fn manifest(&self) -> &Value {
         &self.manifest
     }
-    /// Flows in short, the conservation account, event counts.
+    /// The summary: flows in short, the conservation account, event counts.
     pub fn summary(&self) -> &Value {
         &self.summary
     }
@@ -149,10 +150,10 @@ impl RunOutput {
     pub fn table_names(&self) -> impl Iterator<Item = &'static str> {
         self.tables.iter().map(|t| t.def.name)
     }
-    /// The rows of a table; from a folder they are read.
+    /// The rows of a table; those of a folder are read from its file.
     ///
     /// # Errors
-    /// No such table; a file that cannot be read.
+    /// The table does not exist, or its file cannot be read.
     pub fn table(&self, name: &str) -> Result<(Vec<RecordBatch>, SchemaRef), Error> {
         let Some(table) = self.tables.iter().find(|t| t.def.name == name) else {
             let known: Vec<&str> = self.table_names().collect();
@@ -191,7 +192,7 @@ impl RunOutput {
         hasher.finalize().to_hex().to_string()
     }
 
-    /// The folder has its name now: tables are read from there.
+    /// Reads tables from the folder, which has its final name now.
     fn moved_to(&mut self, folder: &std::path::Path) {
         for t in &mut self.tables {
             if let TableData::File { path, .. } = &mut t.data {

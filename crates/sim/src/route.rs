@@ -1,73 +1,73 @@
-//! Static routes: the way with the fewest hops, the first declared among equals.
+//! Static routes: the path with the fewest hops, the first declared among equals.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use lasthop_units::{AccessId, Id, IndexVec, NodeId};
 
-/// A way out of a node.
+/// A port of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Port {
-    /// Into what carries packets.
+    /// Into an access.
     Access(AccessId, Entry),
     /// To the snoop agent of this number at the node, which has the rest of the route.
     Snoop(u32),
 }
 
-/// Where packets enter what carries them: the adapter numbers its entries.
+/// The number of an entry of an access, which the adapter assigns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry(pub u16);
 
 // A table of routes has one for each destination.
 const _: () = assert!(size_of::<Option<Port>>() == 8);
 
-/// A way from node to node, for the search.
+/// An edge from node to node, for the search.
 #[derive(Clone, Copy, Debug)]
 pub struct Edge {
-    /// Where it starts.
+    /// Its start.
     pub from: NodeId,
-    /// Where it ends.
+    /// Its end.
     pub to: NodeId,
-    /// How to enter it.
+    /// The port to it.
     pub port: Port,
 }
 
-/// The ways out of every node towards every destination of packets.
+/// The ports of every node towards every destination of packets.
 ///
-/// Most networks are a core with trees on it: access links, or all of it where there is no second
-/// way. A node of a tree sends everything to its parent but what is for the nodes beyond it, so its
-/// row has an entry for each destination beyond it and one for all others. Destinations are
-/// numbered along the trees, so those beyond a node have consecutive numbers. The row of a node of
-/// the core has an entry for each destination of its own part of the network. So idle links, arms
-/// of a star and separate networks cost memory and time in proportion to their number.
+/// Most networks are a core with trees attached: access links, or the whole network if it has no
+/// second path. A node of a tree sends all packets to its parent except those for the nodes beyond
+/// it, so its row has an entry for each destination beyond it and one for all others. Destinations
+/// are numbered along the trees, so those beyond a node have consecutive numbers. The row of a node
+/// of the core has an entry for each destination of its own part of the network. So idle links,
+/// arms of a star and separate networks take memory and time in proportion to their number.
 pub struct Routes {
     /// The number of a destination in its part of the network.
     slots: IndexVec<NodeId, u32>,
     rows: IndexVec<NodeId, Row>,
 }
 
-/// The ways out of one node.
+/// The routes of one node.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// One for each destination from number `first` on; the last one is that to all others.
+    /// One port for each destination from number `first` on; the last one is for all others.
     ports: Box<[Option<Port>]>,
     first: u32,
 }
 
 impl Routes {
-    /// The port that leads from `node` to `destination`.
+    /// The port of `node` towards `destination`.
     #[inline]
     pub fn port(&self, node: NodeId, destination: NodeId) -> Option<Port> {
         self.port_of(&self.rows[node], destination)
     }
 
-    /// The same by a row that [`Routes::divert`] has taken out.
+    /// The same with a row that [`Routes::divert`] has removed.
     #[inline]
     pub fn port_of(&self, row: &Row, destination: NodeId) -> Option<Port> {
         let place = self.slots[destination].wrapping_sub(row.first) as usize;
         row.ports[place.min(row.ports.len() - 1)]
     }
 
-    /// Sends everything that leaves `node` to `port`, and returns the routes that the node had.
+    /// Sends all packets that leave `node` to `port`, and returns the routes that the node had.
     pub fn divert(&mut self, node: NodeId, port: Port) -> Row {
         let row = self.rows[node].clone();
         self.rows[node].ports.iter_mut().flatten().for_each(|p| *p = port);
@@ -77,8 +77,8 @@ impl Routes {
 
 /// Fewest-hop routes to `destinations`: breadth-first from each, edges in order of declaration.
 ///
-/// The search from a node of a tree reaches the core where the tree stands, and continues from
-/// there as one from that node does: one search serves a node of the core and the tree on it.
+/// The search from a node of a tree reaches the core at the root of the tree, and continues as one
+/// from that root: one search covers a node of the core and the trees on it.
 pub fn routes(nodes: usize, edges: &[Edge], destinations: &BTreeSet<NodeId>) -> Routes {
     let map = Map::of(nodes, edges);
     let numbers = map.numbers(destinations);
@@ -97,11 +97,11 @@ pub fn routes(nodes: usize, edges: &[Edge], destinations: &BTreeSet<NodeId>) -> 
     Routes { slots: numbers.slots, rows }
 }
 
-/// The network as the search sees it.
+/// The network in the form that the search uses.
 struct Map {
     incoming: IndexVec<NodeId, Vec<Edge>>,
     outgoing: IndexVec<NodeId, Vec<Edge>>,
-    /// For a node of a tree: the next one on the way to the core.
+    /// For a node of a tree: the next one on the path to the core.
     parent: IndexVec<NodeId, Option<NodeId>>,
 }
 
@@ -110,7 +110,7 @@ struct Numbers {
     slots: IndexVec<NodeId, u32>,
     /// The first number of a node and of those beyond it, and the one after the last.
     beyond: IndexVec<NodeId, [u32; 2]>,
-    /// For a node of the core: how many there are in its part of the network.
+    /// For a node of the core: the number of destinations in its part of the network.
     all: IndexVec<NodeId, u32>,
 }
 
@@ -133,22 +133,23 @@ impl Map {
         self.parent.ids()
     }
 
-    /// The nodes beside `node`, some of them several times.
+    /// The neighbours of `node`, some of them several times.
     fn around(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         self.outgoing[node].iter().map(|e| e.to).chain(self.incoming[node].iter().map(|e| e.from))
     }
 
-    /// Takes nodes with one neighbour away, again and again. What is left is the core, a single
-    /// node where a part of the network is a tree.
+    /// Removes nodes with one neighbour repeatedly. The rest is the core: a single node if a part
+    /// of the network is a tree.
     fn find_trees(&mut self) {
         let beside = |node: NodeId| self.around(node).filter(|n| *n != node).collect::<BTreeSet<_>>();
         let mut left: IndexVec<NodeId, usize> = self.ids().map(|node| beside(node).len()).collect();
         let mut next: VecDeque<NodeId> = self.ids().filter(|node| left[*node] == 1).collect();
         while let Some(node) = next.pop_front() {
-            // A node whose last neighbour was taken away meanwhile is the core.
+            // A node whose last neighbour was removed meanwhile is the core.
             let remaining = |n: &NodeId| *n != node && self.parent[*n].is_none();
             let Some(parent) = self.around(node).find(remaining) else { continue };
-            // Without a way out it is no destination's source, and the search finds what there is.
+            // A node without an edge to its parent sends nothing towards the core; the search then
+            // finds the existing edges.
             if !self.outgoing[node].iter().any(|e| e.to == parent) {
                 continue;
             }
@@ -182,7 +183,7 @@ impl Map {
             let (mut taken, mut next) = (0, 0);
             while let Some(root) = core.get(taken).copied() {
                 taken += 1;
-                // A node is met twice: before those beyond it and after them.
+                // A node is visited twice: before those beyond it and after them.
                 let mut waiting = vec![(root, false)];
                 while let Some((node, done)) = waiting.pop() {
                     if done {
@@ -208,14 +209,14 @@ impl Map {
         Numbers { slots, beyond, all }
     }
 
-    /// The row of a node with the ways into the trees on it, and to its parent.
+    /// The row of a node with the ports to its trees and to its parent.
     fn row(&self, node: NodeId, numbers: &Numbers) -> Row {
         let [first, end] = match self.parent[node] {
             Some(_) => numbers.beyond[node],
             None => [0, numbers.all[node]],
         };
         let mut ports: Box<[Option<Port>]> = vec![None; (end - first) as usize + 1].into();
-        // A leaf sends what is for itself nowhere: one entry will do.
+        // A leaf has no route to itself: one entry is enough.
         if let (Some(parent), true) = (self.parent[node], end - first <= 1) {
             let alone = first == end || numbers.slots[node] == first;
             let up = self.outgoing[node].iter().find(|e| e.to == parent).map(|e| e.port);
@@ -233,7 +234,7 @@ impl Map {
             } else {
                 continue;
             };
-            // Of several ways to one node the first is taken.
+            // Of several edges to one node the first is taken.
             if into.first().is_some_and(Option::is_none) {
                 into.fill(Some(edge.port));
             }
@@ -244,9 +245,9 @@ impl Map {
 
 /// A breadth-first search through the core towards one node of it, its memory reused.
 struct Search {
-    /// The node towards which each node was seen last.
+    /// The last target of a search that reached each node.
     seen: IndexVec<NodeId, Option<NodeId>>,
-    /// Nodes with their ways out, nearest first.
+    /// Nodes with their ports, nearest first.
     found: Vec<(NodeId, Port)>,
 }
 
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_way_is_taken_and_islands_have_none() {
+    fn the_shortest_path_is_taken_and_islands_have_none() {
         // 0 - 1 - 2 - 4 and the shortcut 0 - 2; node 3 is an island.
         let edges = links(&[(0, 1), (1, 2), (0, 2), (2, 4)]);
         let r = routes(5, &edges, &(0..5).map(n).collect());
@@ -301,7 +302,8 @@ mod tests {
         assert_eq!(r.port(n(4), n(1)), Some(port(7)));
     }
 
-    /// The definition, without any saving: a search from every destination, a table of all pairs.
+    /// The definition, without any optimization: a search from every destination, a table of all
+    /// pairs.
     fn plain(nodes: usize, edges: &[Edge], destination: NodeId) -> IndexVec<NodeId, Option<Port>> {
         let mut table: IndexVec<NodeId, Option<Port>> = (0..nodes).map(|_| None).collect();
         let mut frontier = VecDeque::from([destination]);

@@ -13,18 +13,19 @@ use crate::simulation::Simulation;
 use crate::sink::Sink;
 use crate::{Error, Scenario};
 
-/// A run reports its progress at this many equal steps of simulated time, and between them by wall
-/// time.
+/// Number of equal steps of simulated time after which a run reports its progress; between them it
+/// reports by wall time.
 const STEPS: u64 = 200;
 
-/// Runs `scenario` to its end. `progress` gets the share done (0 to 1) and says whether to go on;
-/// it is called about every 50 ms of wall time or more often, also while the world is built.
+/// Runs `scenario` to its end. `progress` gets the share done (0 to 1) and returns whether to
+/// continue; it is called about every 50 ms of wall time or more often, also while the world is
+/// built.
 ///
 /// With `out` the result folder is written there: first beside it as `<out>.partial`, renamed when
-/// whole.
+/// complete.
 ///
 /// # Errors
-/// Whatever [`Simulation`] reports; [`Error::Stopped`] when `progress` said no.
+/// Whatever [`Simulation`] reports; [`Error::Stopped`] when `progress` returned false.
 pub fn run(
     scenario: &Scenario,
     out: Option<&Path>,
@@ -37,7 +38,7 @@ pub fn run(
 /// complete.
 ///
 /// # Errors
-/// As [`run`]; `out` holds something else than results.
+/// As [`run`]; `out` contains something other than results.
 pub fn run_replacing(
     scenario: &Scenario,
     out: &Path,
@@ -46,19 +47,21 @@ pub fn run_replacing(
     run_into(scenario, Files { out: Some(out), replace: true, capture: None }, progress)
 }
 
-/// Where the files of a run go.
+/// Output files of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Files<'a> {
     /// The result folder. None: tables stay in memory.
     pub out: Option<&'a Path>,
-    /// Results of an earlier run in that folder are replaced when the new ones are complete.
+    /// True if results of an earlier run in that folder are replaced when the new ones are
+    /// complete.
     pub replace: bool,
     /// A packet capture, which `[output.capture]` of the scenario describes. An earlier file there
-    /// is replaced when the new one is complete; until then that has `.partial` behind its name.
+    /// is replaced when the new one is complete; until then the new one has `.partial` after its
+    /// name.
     pub capture: Option<&'a Path>,
 }
 
-/// As [`run`], with all that it can write.
+/// As [`run`], with all kinds of output.
 ///
 /// # Errors
 /// As [`run`] and [`run_replacing`]; a capture that cannot be written.
@@ -102,7 +105,7 @@ pub fn run_on(
     })
 }
 
-/// Opens a run of a scenario with external nodes, with all that it can write: the caller drives it.
+/// Opens a run of a scenario with external nodes, with all kinds of output: the caller drives it.
 ///
 /// # Errors
 /// As [`run_into`]; the scenario has no external node.
@@ -124,16 +127,16 @@ struct Work<'a> {
     scenarios: &'a [Scenario],
     /// Their result folders.
     outs: Option<&'a [PathBuf]>,
-    /// The first that no thread has taken.
+    /// Index of the first run that no thread has taken.
     next: AtomicUsize,
-    /// No further run is to begin.
+    /// True if no further run must begin.
     stop: AtomicBool,
     /// By scenario; `None`: not run yet.
     results: Vec<Mutex<Option<Result<RunOutput, Error>>>>,
 }
 
 impl Work<'_> {
-    /// One thread: takes run after run until none is left, and reports each.
+    /// The loop of one thread: takes run after run until none is left, and reports each.
     fn take_turns(&self, done: &mpsc::Sender<()>) {
         loop {
             let i = self.next.fetch_add(1, Ordering::Relaxed);
@@ -150,12 +153,13 @@ impl Work<'_> {
     }
 }
 
-/// Runs all `scenarios`, `jobs` at a time (0: every core), each in a thread of its own. Results
-/// come in the order of the scenarios and do not depend on `jobs`. `progress` gets how many are
-/// done and says whether to go on; it is called at least every twentieth of a second.
+/// Runs all `scenarios`, `jobs` at a time (0: every core), each in its own thread. Results are in
+/// the order of the scenarios and do not depend on `jobs`. `progress` gets the number of finished
+/// runs and returns whether to continue; it is called at least every twentieth of a second.
 ///
 /// # Errors
-/// The first error in the order of the scenarios; [`Error::Stopped`] when `progress` said no.
+/// The first error in the order of the scenarios; [`Error::Stopped`] when `progress` returned
+/// false.
 pub fn run_many(
     scenarios: &[Scenario],
     jobs: usize,
@@ -195,7 +199,7 @@ pub fn run_many(
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
             }
             if !work.stop.load(Ordering::Relaxed) && !progress(done, scenarios.len()) {
-                // Runs in progress end when they next look up, waiting ones at their first step.
+                // Runs in progress end at their next callback, waiting ones at their first step.
                 work.stop.store(true, Ordering::Relaxed);
             }
         }

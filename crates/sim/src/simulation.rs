@@ -1,4 +1,4 @@
-//! A run that can be stepped: look, change, go on.
+//! A run in steps, with reading and changes between them.
 
 use std::path::Path;
 
@@ -12,9 +12,9 @@ use crate::spec::{At, InForce, Scalar};
 use crate::world::World;
 use crate::{Error, Scenario};
 
-/// Work (events and packets) of the first part of a step after which the caller is called back, and
-/// where calling back by wall time begins. An event takes a microsecond, or some milliseconds in a
-/// network of hundreds of cells.
+/// Work (events and packets) of the first part of a step, after which the caller is called back and
+/// callbacks by wall time begin. An event takes a microsecond, or some milliseconds in a network of
+/// hundreds of cells.
 const SHORT_STEP: u64 = 64;
 const LONG_STEP: u64 = 1024;
 
@@ -23,21 +23,20 @@ pub const THREADS_MAX: usize = 256;
 
 /// A world in progress with its result folder.
 ///
-/// Stepping changes nothing: any sequence of `step_until` gives the bytes of one run to the end.
+/// Steps do not change results: any sequence of `step_until` gives the bytes of one run to the end.
 pub struct Simulation {
     scenario: Scenario,
-    /// From the first change by the caller on.
+    /// The values in force, from the first change by the caller on.
     in_force: Option<InForce>,
     world: World,
     sink: Sink,
 }
 
 impl Simulation {
-    /// Builds the world of `scenario`. With `out` its tables stream to `<out>.partial`.
+    /// Builds the world of `scenario`. With `out` its tables are written to `<out>.partial`.
     ///
     /// # Errors
-    /// A folder that cannot be created, that already holds something, or that another run is
-    /// writing.
+    /// A folder that cannot be created, that is not empty, or that another run is writing.
     pub fn new(scenario: &Scenario, out: Option<&Path>) -> Result<Simulation, Error> {
         Simulation::capturing(scenario, out, None)
     }
@@ -68,7 +67,7 @@ impl Simulation {
         Ok(Simulation { scenario: scenario.clone(), in_force: None, world, sink })
     }
 
-    /// As [`Simulation::new`]; whenever `attention` is raised, `alive` says whether to go on.
+    /// As [`Simulation::new`]; whenever `attention` is set, `alive` returns whether to continue.
     pub(crate) fn build(
         scenario: &Scenario,
         sink: Sink,
@@ -81,12 +80,12 @@ impl Simulation {
         Ok(Simulation { scenario: scenario.clone(), in_force: None, world, sink })
     }
 
-    /// So many threads share the work of each TTI of LTE cells from now on: 1 (as a simulation
-    /// begins) to [`THREADS_MAX`]. Results do not depend on their number, and nothing else uses
-    /// them.
+    /// Sets the number of threads that share the work of each TTI of LTE cells: 1 (the initial
+    /// value) to [`THREADS_MAX`]. Results do not depend on this number, and no other work uses the
+    /// threads.
     ///
     /// # Errors
-    /// Another number; the system gives no thread.
+    /// The number is out of range; the system cannot create a thread.
     pub fn set_threads(&mut self, threads: usize) -> Result<(), Error> {
         if !(1..=THREADS_MAX).contains(&threads) {
             return Err(Error::input(format!("{threads} threads: take 1 to {THREADS_MAX}")));
@@ -97,16 +96,16 @@ impl Simulation {
         accesses.try_for_each(|access| access.set_threads(threads)).map_err(missing)
     }
 
-    /// The time of the last thing that happened.
+    /// The time of the last event.
     pub fn now(&self) -> Instant {
         self.world.now()
     }
-    /// When the scenario ends.
+    /// The end of the scenario.
     pub fn end(&self) -> Instant {
         self.world.end()
     }
-    /// Whether this process may continue the simulation. A forked child may not when there is a
-    /// result folder: it would write the same files as its parent.
+    /// True if this process may continue the simulation. A forked child must not when there is a
+    /// result folder, because it would write the same files as its parent.
     pub fn is_mine(&self) -> bool {
         self.sink.is_mine()
     }
@@ -120,29 +119,30 @@ impl Simulation {
         self.world.outside()
     }
 
-    /// Lets everything happen that comes before `t`, and the clock arrives at `t`; at the
-    /// scenario's end, what happens at that instant too. What is changed now is thus in force
-    /// for everything that happens at `t`, exactly as an `[[at]]` of that time would be.
+    /// Processes all events before `t` and sets the clock to `t`; at the scenario's end also the
+    /// events of that instant. A change now is thus in force for all events at `t`, exactly like an
+    /// `[[at]]` of that time.
     ///
     /// # Errors
     /// `t` is in the past; a table that cannot be written; time does not advance (packets circulate
-    /// on a way that has neither rate nor delay).
+    /// on a path that has neither rate nor delay).
     pub fn step_until(&mut self, t: Instant) -> Result<(), Error> {
         while !self.step(t, u64::MAX)? {}
         Ok(())
     }
 
-    /// As [`Simulation::step_until`]; about every 50 ms of wall time `alive` says whether to go on.
+    /// As [`Simulation::step_until`]; about every 50 ms of wall time `alive` returns whether to
+    /// continue.
     ///
     /// # Errors
-    /// As [`Simulation::step_until`]; [`Error::Stopped`] when `alive` said no: the run stands
-    /// between two events then and can go on.
+    /// As [`Simulation::step_until`]; [`Error::Stopped`] when `alive` returned false: the run has
+    /// then stopped between two events and can continue.
     pub fn step_until_or_stopped(
         &mut self,
         t: Instant,
         alive: &mut dyn FnMut() -> bool,
     ) -> Result<(), Error> {
-        // Most steps are short: a thread that raises the flag would cost more than they do.
+        // Most steps are short: a thread that sets the flag would take more time than they do.
         let mut work = SHORT_STEP;
         while work < LONG_STEP {
             if self.step(t, work)? {
@@ -157,8 +157,8 @@ impl Simulation {
         attention.raised_during(|| self.step_with(t, &mut |_| alive()))
     }
 
-    /// Steps to `t`; whenever the flag is raised, `alive` gets the time reached and says whether to
-    /// go on.
+    /// Steps to `t`; whenever the flag is set, `alive` gets the time reached and returns whether to
+    /// continue.
     pub(crate) fn step_with(
         &mut self,
         t: Instant,
@@ -172,8 +172,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// As [`Simulation::step_until`], but with no more work (events and packets) than `budget`:
-    /// false when that was used up before `t`.
+    /// As [`Simulation::step_until`], but with at most `budget` of work (events and packets):
+    /// returns false if the budget was used up before `t`.
     ///
     /// # Errors
     /// As [`Simulation::step_until`].
@@ -189,29 +189,29 @@ impl Simulation {
     /// Changes a runtime key now, as `[[at]]` would.
     ///
     /// # Errors
-    /// An unknown key, one that is fixed during a run, a value that does not fit.
+    /// The key is unknown or fixed during a run, or the value is invalid.
     pub fn set(&mut self, key: &str, value: Scalar) -> Result<(), Error> {
         let mut at = At::default();
         at.set.insert(key.to_owned(), value);
         self.apply(at)
     }
-    /// Starts something now: `"flow.ftp"`.
+    /// Starts a flow or fault now: `"flow.ftp"`.
     ///
     /// # Errors
-    /// No such thing.
+    /// The name does not exist.
     pub fn start(&mut self, name: &str) -> Result<(), Error> {
         self.apply(At { start: Some(name.to_owned()), ..At::default() })
     }
-    /// Stops something now: `"flow.ftp"`.
+    /// Stops a flow or fault now: `"flow.ftp"`.
     ///
     /// # Errors
-    /// No such thing.
+    /// The name does not exist.
     pub fn stop(&mut self, name: &str) -> Result<(), Error> {
         self.apply(At { stop: Some(name.to_owned()), ..At::default() })
     }
 
     fn apply(&mut self, at: At) -> Result<(), Error> {
-        // What is in force moves along, so that the next change is compared with it.
+        // The values in force are updated, so that the next change is compared with them.
         let actions = match self.world.changes.work_out(&at) {
             Some(actions) => actions?,
             None => {
@@ -226,13 +226,13 @@ impl Simulation {
     /// `tcp_info` of the sender of `flow`, under Linux's names.
     ///
     /// # Errors
-    /// No such flow, or not one over TCP.
+    /// The flow does not exist, or is not one over TCP.
     pub fn tcp_info(&self, flow: &str) -> Result<serde_json::Value, Error> {
         self.world.tcp_info(flow)
     }
 
-    /// Ends the run now and gives the results up to now; with a result folder, that is now whole.
-    /// `measured` of the run by its driver stands under `live` in the summary.
+    /// Ends the run now and returns the results so far; a result folder is then complete.
+    /// `measured`, from the driver of the run, is under `live` in the summary.
     ///
     /// # Errors
     /// A table that cannot be written.
@@ -243,7 +243,7 @@ impl Simulation {
         RunOutput::close_with(self.sink, &self.scenario, self.world, Some(("live", measured)))
     }
 
-    /// Runs to the scenario's end and gives the results; with a result folder, that is now whole.
+    /// Runs to the scenario's end and returns the results; a result folder is then complete.
     ///
     /// # Errors
     /// A table that cannot be written.
@@ -251,11 +251,12 @@ impl Simulation {
         self.finish_or_stopped(&mut || true)
     }
 
-    /// As [`Simulation::finish`]; about every 50 ms of wall time `alive` says whether to go on.
+    /// As [`Simulation::finish`]; about every 50 ms of wall time `alive` returns whether to
+    /// continue.
     ///
     /// # Errors
-    /// As [`Simulation::finish`]; [`Error::Stopped`] when `alive` said no: nothing is left of the
-    /// run then.
+    /// As [`Simulation::finish`]; [`Error::Stopped`] when `alive` returned false: the partial
+    /// results are then removed.
     pub fn finish_or_stopped(mut self, alive: &mut dyn FnMut() -> bool) -> Result<RunOutput, Error> {
         let end = self.world.end();
         self.step_until_or_stopped(end, alive)?;
@@ -266,7 +267,7 @@ impl Simulation {
     }
 }
 
-/// External nodes need packets from outside, and real time or a clock of the caller's.
+/// Refuses external nodes, which need packets from outside, and real time or a clock of the caller.
 fn refuse_external(scenario: &Scenario) -> Result<(), Error> {
     let spec = scenario.spec();
     let real = |node: &crate::spec::NodeSpec| node.is_external() || node.is_linux();

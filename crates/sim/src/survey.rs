@@ -1,5 +1,5 @@
-//! Surveys: what the radio of a scenario looks like before anything is sent. At large scale: path
-//! loss, antennas, shadowing and walls, no fading; every cell sends at full power.
+//! Surveys: the radio of a scenario without traffic. At large scale: path loss, antennas, shadowing
+//! and walls, no fading; every cell sends at full power.
 
 use std::cmp::Ordering;
 
@@ -21,7 +21,7 @@ use crate::spec::{Scenario, Spec, UeSpec};
 /// Width of a resource block.
 const BLOCK: Hertz = Hertz(180e3);
 
-/// What a UE receives at one place, by resource block.
+/// Reception of a UE at one place, by resource block.
 struct Reception {
     /// The strongest cell.
     best: CellId,
@@ -47,7 +47,7 @@ impl Reception {
         }
         let (signal, gain, best) = best?;
         let noise = milliwatts(thermal_noise(BLOCK, config.ues[ue].radio.noise_figure));
-        // The others' sum is a difference: nothing is left of it where there is one cell.
+        // The others' sum is a difference: with one cell it is zero.
         let others = if config.cells.len() == 1 { 0.0 } else { (sum - signal).max(0.0) };
         Some(Reception { best, gain, signal, others, noise })
     }
@@ -63,11 +63,12 @@ impl Reception {
     }
 }
 
-/// One row a UE and drop: where it stands, its strongest cell, and what it gets from it and from
-/// the others. A drop is the scenario with the next seed: new places, shadowing and lines of sight.
+/// One row for each UE and drop: its position, its strongest cell, and the received powers of that
+/// cell and of the others. A drop is the scenario with the next seed: new places, shadowing and
+/// lines of sight.
 ///
 /// # Errors
-/// A scenario without cells or UEs.
+/// The scenario has no cells or no UEs.
 pub fn geometry(
     scenario: &Scenario,
     drops: u32,
@@ -107,31 +108,30 @@ pub fn geometry(
     Survey::of(table)
 }
 
-/// Where a radio map is drawn, and for whom.
+/// The area of a radio map, and its receiver.
 #[derive(Clone, Debug)]
 pub struct MapRequest {
     /// Distance of neighbouring places [m].
     pub step: f64,
-    /// x and y of the lower left and the upper right corner [m]. None: all sites and as much ground
-    /// around them as their cells need.
+    /// x and y of the lower left and the upper right corner [m]. None: all sites, with a margin for
+    /// their cells.
     pub area: Option<[f64; 4]>,
     /// Height of the receiver [m], 0 to 100 000. None: the UE's.
     pub height: Option<f64>,
-    /// The UE table whose receiver is carried around, outdoors as it is written there. None: the
-    /// first.
+    /// The UE table of the receiver, outdoors, with the keys of the table. None: the first.
     pub ue: Option<String>,
 }
 
 /// Farthest place of a scenario, along each axis [m].
 const FARTHEST: f64 = 1e6;
-/// Places of one map.
+/// Largest number of places of one map.
 const MOST_PLACES: f64 = 4e6;
 
-/// One row a place of a grid: the strongest cell, its RSRP, and the SINR when every cell sends at
-/// full power. Rows run along x, then y.
+/// One row for each place of a grid: the strongest cell, its RSRP, and the SINR when every cell
+/// sends at full power. Rows run along x, then y.
 ///
 /// # Errors
-/// A scenario without cells, a UE table that is not there, a grid that is too fine.
+/// The scenario has no cells, the UE table does not exist, or the grid is too fine.
 pub fn radio_map(
     scenario: &Scenario,
     request: &MapRequest,
@@ -166,7 +166,7 @@ pub fn radio_map(
     Survey::of(table)
 }
 
-/// One UE with the radio of the requested ones, at a given place: no drop, no building, no
+/// One UE with the radio of the requested table, at a given place: no drop, no building, no
 /// movement.
 fn receiver(spec: &Spec, request: &MapRequest) -> Result<UeSpec, Error> {
     let like = match &request.ue {
@@ -194,8 +194,7 @@ struct Grid {
 }
 
 impl Grid {
-    /// What `request` specifies; around the sites of `config` and at the height of `ue` where it
-    /// says nothing.
+    /// The grid of `request`; by default around the sites of `config` and at the height of `ue`.
     fn of(request: &MapRequest, config: &NetworkConfig, ue: UeId) -> Result<Grid, Error> {
         let height = request.height.unwrap_or(config.ues[ue].radio.position[2].0);
         let [x0, y0, x1, y1] = request.area.unwrap_or_else(|| surroundings(config));

@@ -1,4 +1,4 @@
-//! Capacity traces as files.
+//! Capacity traces in files.
 
 use std::fs::{self, File};
 use std::io::BufReader;
@@ -13,9 +13,9 @@ use crate::files::write_files;
 /// Reads a trace in Mahimahi's format.
 ///
 /// # Errors
-/// A file that cannot be opened, or the first mistake in it with its line. A pipe or a device: a
-/// scenario is read again with each of its changes, and who opens a pipe waits for its writer
-/// without an end.
+/// The file cannot be opened, or the first mistake in it with its line. A pipe or a device is
+/// refused: a scenario is read again with each of its changes, and opening a pipe would wait for
+/// its writer without end.
 pub fn load(path: &Path) -> Result<Trace, Error> {
     let file = open(path)?;
     read_mahimahi(BufReader::new(file)).map_err(|e| Error::input(format!("{}: {e}", path.display())))
@@ -34,11 +34,11 @@ fn open(path: &Path) -> Result<File, Error> {
 }
 
 /// Converts the trace `src` of any known format (None: recognised from its content) to Mahimahi's
-/// at `dst`, and says what is in it. `dst` appears whole or not at all.
+/// at `dst`, and returns statistics. `dst` is written completely or not at all.
 ///
 /// # Errors
-/// An unknown format name, an error in the trace, a file that cannot be read or written, a pipe or
-/// a device in place of one.
+/// The format name is unknown, the trace has an error, or a file cannot be read or written, or is a
+/// pipe or a device.
 pub fn import_trace(src: &Path, dst: &Path, format: Option<&str>) -> Result<Value, Error> {
     let format: Option<TraceFormat> = format
         .map(str::parse)

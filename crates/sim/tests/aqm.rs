@@ -5,12 +5,12 @@ use lasthop_sim::RunOutput;
 
 const RATE_BPS: f64 = 20e6;
 
-/// A long CUBIC flow of Linux' over 20 Mbit/s and a base round trip of 10 ms, with `queue` in front
-/// of the data.
+/// Runs one long CUBIC flow with Linux' parameters over 20 Mbit/s and a base round trip of 10 ms,
+/// with `queue` in front of the data.
 ///
-/// CUBIC keeps 0.7 of its window. A queue of `target` stands through a cut as long as 0.7 (base +
-/// target) >= base, so for a base up to 7/3 of the target: 11.7 ms for CoDel's 5 ms. On longer
-/// paths the queue empties after each cut and the mean is lower.
+/// CUBIC keeps 0.7 of its window. A queue of `target` persists through a cut if 0.7 (base + target)
+/// >= base, so for a base up to 7/3 of the target: 11.7 ms for CoDel's 5 ms. On longer paths the
+/// queue empties after each cut and the mean is lower.
 fn one_flow(queue: &str) -> RunOutput {
     flows(1, queue)
 }
@@ -24,8 +24,8 @@ fn flows(count: u32, queue: &str) -> RunOutput {
     ))
 }
 
-/// Time that the last byte in the data's queue would wait, over the second half of the run, sorted
-/// [ms].
+/// Returns the time that the last byte in the data's queue would wait, over the second half of the
+/// run, sorted [ms].
 fn waiting_ms(output: &RunOutput) -> Vec<f64> {
     let (t, bytes) = (real(output, "queues", "time_s"), whole(output, "queues", "bytes"));
     // Two directions: the data's is the first of each pair of rows.
@@ -39,7 +39,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Without AQM the flow holds the whole buffer: 1000 packets of 1500 B are 600 ms.
+/// Without AQM the flow fills the whole buffer: 1000 packets of 1500 B are 600 ms.
 #[test]
 fn a_long_drop_tail_queue_stands_full() {
     let output = one_flow("{ kind = 'droptail', packets = 1000 }");
@@ -73,8 +73,8 @@ fn pie_holds_a_cubic_flow_near_its_target() {
 }
 
 /// Floyd and Jacobson 1993, section 1: RED holds the average queue between its thresholds, 5 and 15
-/// packets. It means several flows: the average moves too slowly (w = 0.002, 500 packets) to catch
-/// one flow's steps.
+/// packets. This refers to several flows: the average moves too slowly (w = 0.002, 500 packets) to
+/// follow one flow's steps.
 #[test]
 fn red_holds_the_queue_between_its_thresholds() {
     let output = flows(5, "{ kind = 'red', max_p = '10 %' }");
@@ -83,13 +83,13 @@ fn red_holds_the_queue_between_its_thresholds() {
     assert!((5.0..=15.0).contains(&packets), "{packets}");
 }
 
-/// Two flows of `a` and `b` (their `tcp` tables) over 40 Mbit/s and 40 ms through `queue`: goodputs
-/// [bit/s].
+/// Runs two flows of `a` and `b` (their `tcp` tables) over 40 Mbit/s and 40 ms through `queue` and
+/// returns their goodputs [bit/s].
 fn two_flows(a: &str, b: &str, queue: &str) -> (Vec<f64>, RunOutput) {
     two_flows_over(40, 40, a, b, &format!("'{queue}'"))
 }
 
-/// The same over `rate` Mbit/s and a round trip of `rtt` ms.
+/// As `two_flows`, over `rate` Mbit/s and a round trip of `rtt` ms.
 fn two_flows_over(rate: u32, rtt: u32, a: &str, b: &str, queue: &str) -> (Vec<f64>, RunOutput) {
     let delay = f64::from(rtt) / 2.0;
     let output = run_text(&format!(
@@ -106,9 +106,9 @@ const CUBIC: &str = "{ profile = 'linux-6', cc = 'cubic' }";
 const CUBIC_ECN: &str = "{ profile = 'linux-6', cc = 'cubic', ecn = 'on' }";
 const SCALABLE: &str = "{ profile = 'linux-6', cc = 'dctcp', ecn = 'accurate', l4s = true }";
 
-/// Its segments leave one by one, so that marks are evenly spaced. Packets of two segments are 2 ms
-/// of queue at 12 Mbit/s, above the L4S threshold: such a flow gets 0.40 of what the coupling
-/// predicts at 12 Mbit/s and 10 ms.
+/// A flow whose segments leave one by one, so that marks are evenly spaced. Packets of two segments
+/// are 2 ms of queue at 12 Mbit/s, above the L4S threshold: such a flow gets 0.40 of the share that
+/// the coupling predicts at 12 Mbit/s and 10 ms.
 const EVEN: &str = "{ profile = 'linux-6', cc = 'dctcp', ecn = 'accurate', l4s = true, gso = false }";
 
 /// RFC 9332 section 2.1: the square of the coupling counterbalances the square root of Classic
@@ -134,8 +134,8 @@ fn dualpi2_gives_scalable_and_classic_flows_like_rates() {
     }
 }
 
-/// The ratio of rates, DCTCP's to CUBIC's, over what RFC 9332's coupling predicts for the delays
-/// that both met.
+/// Returns the ratio of rates, DCTCP's to CUBIC's, divided by the ratio that RFC 9332's coupling
+/// predicts for the delays of the two flows.
 ///
 /// DCTCP with evenly spaced marks holds 2 / p_L segments, CUBIC in its Reno-friendly region sqrt(3
 /// / 2) / sqrt(p_C) (Linux' growth of 8/15 and cut of 0.7: sqrt(8 / 15 * 1.7 / 0.6) = 1.23). With
@@ -147,11 +147,11 @@ fn against_the_coupling(rate: u32, rtt: u32, scalable: &str, queue: &str) -> f64
     goodput[0] / goodput[1] / (0.82 * round_trip(1) / round_trip(0))
 }
 
-/// RFC 9332 section 2.1 promises about the same rate on any path, without a figure. The bar of a
-/// factor of two is not derived: it only tells the coupling from none, without which a scalable
-/// flow has W = 2 / p where CUBIC has 1.22 / sqrt(p), 16 times as much at p = 1 %. At 12 Mbit/s a
-/// packet takes as long as the L4S threshold of 1 ms, at 4 Mbit/s three times that. The classic
-/// window stays below some 250 segments, where CUBIC is Reno-friendly.
+/// RFC 9332 section 2.1 claims about the same rate on any path, without a figure. The limit of a
+/// factor of two is not derived: it only distinguishes the coupling from none: without it a
+/// scalable flow has W = 2 / p where CUBIC has 1.22 / sqrt(p), 16 times as much at p = 1 %. At 12
+/// Mbit/s a packet takes as long as the L4S threshold of 1 ms, at 4 Mbit/s three times that. The
+/// classic window stays below some 250 segments, where CUBIC is Reno-friendly.
 #[test]
 fn dualpi2s_coupling_holds_on_slow_and_on_short_paths() {
     for (rate, rtt) in [(4, 20), (4, 50), (12, 10), (12, 50), (12, 100), (40, 20), (40, 50)] {
@@ -160,7 +160,7 @@ fn dualpi2s_coupling_holds_on_slow_and_on_short_paths() {
     }
 }
 
-/// The table of docs/concepts/ecn.md, for who renews it.
+/// Prints the table of docs/concepts/ecn.md, for renewing it.
 #[test]
 #[ignore = "measures for a page"]
 fn print_the_table_of_the_page() {
@@ -185,10 +185,10 @@ fn print_the_table_of_the_page() {
     }
 }
 
-/// Why an L4S sender limits its bursts (RFC 9331 section 4.3): without pacing DCTCP's ACK-clocked
-/// bursts of some segments wait longer than the threshold of 1 ms behind themselves, where a
-/// segment takes 1 ms. The threshold marks them beyond what the coupling asks for. Without the
-/// threshold the same bursts do no harm.
+/// The reason why an L4S sender limits its bursts (RFC 9331 section 4.3): without pacing, DCTCP's
+/// ACK-clocked bursts of some segments wait behind their own segments for longer than the threshold
+/// of 1 ms, where a segment takes 1 ms. The threshold then marks more of them than the coupling
+/// requires. Without the threshold the same bursts have no effect.
 #[test]
 fn bursts_cost_an_unpaced_scalable_flow_its_share_of_a_slow_link() {
     let unpaced = SCALABLE.replace("l4s = true", "l4s = true, pacing = false");
@@ -198,10 +198,10 @@ fn bursts_cost_an_unpaced_scalable_flow_its_share_of_a_slow_link() {
     assert!((0.7..=1.6).contains(&without), "{without}");
 }
 
-/// `linux-6`'s own packets of two segments do the same though they are paced: at 12 Mbit/s the
-/// second segment waits 1 ms behind the first, and for what is left of a Classic packet in service,
-/// beyond the threshold of 1 ms. With a threshold of 3 ms, above all that, the rates are as the
-/// coupling has them. The factor of 1.5 between both is a bar of our own.
+/// `linux-6`'s packets of two segments have the same effect although they are paced: at 12 Mbit/s
+/// the second segment waits 1 ms behind the first, and for the rest of a Classic packet in service,
+/// beyond the threshold of 1 ms. With a threshold of 3 ms, above this sum, the rates are those of
+/// the coupling. The factor of 1.5 between both is our own limit.
 #[test]
 fn packets_of_two_segments_meet_the_threshold_on_a_slow_link() {
     for rtt in [10, 50] {
@@ -212,11 +212,11 @@ fn packets_of_two_segments_meet_the_threshold_on_a_slow_link() {
     }
 }
 
-/// The promise of RFC 9332 section 2.1 for `linux-6` as it is, packets of two segments included.
-/// From 24 Mbit/s on two segments take less than 1 ms, the threshold. The second one waits longer
-/// where a Classic packet leaves between the two, so it rests on the scheduler whether the rates
-/// are alike: Linux' (sch_dualpi2.c, `dequeue_packet`) lets Classic in after nine L4S packets.
-/// One that does so within each pair gives 0.39 to 0.46 of the predicted ratio at 20 to 30 Mbit/s.
+/// The claim of RFC 9332 section 2.1 for `linux-6` as it is, packets of two segments included. From
+/// 24 Mbit/s on two segments take less than 1 ms, the threshold. The second one waits longer if a
+/// Classic packet leaves between the two, so the ratio of rates depends on the scheduler: that of
+/// Linux (sch_dualpi2.c, `dequeue_packet`) serves Classic after nine L4S packets. A scheduler that
+/// does so within each pair gives 0.39 to 0.46 of the predicted ratio at 20 to 30 Mbit/s.
 #[test]
 fn dualpi2s_coupling_holds_for_packets_of_two_segments() {
     for (rate, rtt) in [(20, 20), (20, 50), (25, 20), (25, 50), (30, 50), (35, 50), (40, 20), (40, 50)] {
@@ -225,8 +225,8 @@ fn dualpi2s_coupling_holds_for_packets_of_two_segments() {
     }
 }
 
-/// What is left of the deficit is Classic's turns within pairs: with a turn after 99 packets
-/// instead of nine the ratio is the predicted one within a tenth (a bar of our own).
+/// The rest of the deficit comes from Classic's turns within pairs: with a turn after 99 packets
+/// instead of nine the ratio is the predicted one within a tenth (our own limit).
 #[test]
 fn classics_turns_cost_packets_of_two_segments_their_rate() {
     for (rate, rtt) in [(20, 50), (25, 50), (30, 50)] {
@@ -240,8 +240,8 @@ fn classics_turns_cost_packets_of_two_segments_their_rate() {
     }
 }
 
-/// RFC 3168: a flow that uses ECN through CoDel is marked instead of dropped from, and sends
-/// nothing twice.
+/// RFC 3168: CoDel marks the packets of a flow that uses ECN instead of dropping them, and the flow
+/// retransmits nothing.
 #[test]
 fn ecn_spares_the_flow_its_losses() {
     let (goodput, output) = two_flows(CUBIC_ECN, CUBIC, "fq-codel");
@@ -253,7 +253,7 @@ fn ecn_spares_the_flow_its_losses() {
     assert!(marks >= marked[0] && marks <= marked[0] + 5, "those at the end are on their way: {marks}");
 }
 
-/// A CUBIC flow that uses ECN over LTE's RLC AM at 10 Mbit/s, with `buffer` as the keys of the
+/// Runs a CUBIC flow that uses ECN over LTE's RLC AM at 10 Mbit/s, with `buffer` as the keys of the
 /// transmission buffer.
 fn over_rlc(buffer: &str, ecn: &str) -> RunOutput {
     let output = run_text(&format!(
@@ -267,16 +267,17 @@ fn over_rlc(buffer: &str, ecn: &str) -> RunOutput {
     output
 }
 
-/// Time that the last byte in the RLC buffer would wait, mean of the second half [ms].
+/// Returns the time that the last byte in the RLC buffer would wait, as mean of the second half
+/// [ms].
 fn rlc_wait_ms(output: &RunOutput) -> f64 {
     let (t, bytes) = (real(output, "rlc", "time_s"), whole(output, "rlc", "queue_bytes"));
     let samples = t.iter().zip(&bytes).step_by(2).filter(|(t, _)| **t > 30.0);
     mean(&samples.map(|(_, b)| *b as f64 * 8e3 / 10e6).collect::<Vec<_>>())
 }
 
-/// The RLC buffer of 2 MB stands full of hundreds of milliseconds; an AQM in its place holds its
-/// target, by marks where the flow understands them: the mark is made on the SDU, reaches the
-/// packet inside and the sender, and nothing is lost.
+/// The RLC buffer of 2 MB holds hundreds of milliseconds of data; an AQM on it holds its target, by
+/// marks if the flow supports ECN: the SDU is marked, the mark reaches the packet inside and the
+/// sender, and nothing is lost.
 #[test]
 fn an_aqm_in_the_rlc_buffer_marks_the_packets_inside() {
     let full = over_rlc("", "on");
@@ -300,14 +301,14 @@ fn an_aqm_in_the_rlc_buffer_marks_the_packets_inside() {
     }
 }
 
-/// DCTCP flows over 100 Mbit/s and 10 ms through `queue`, as the model of their paper has them: an
-/// ACK for each packet, and a cut that takes effect at once. The queue [packets] every 500 us and
-/// the share of marked packets, both over the last half; the output.
+/// Runs DCTCP flows over 100 Mbit/s and 10 ms through `queue`, with the assumptions of their paper:
+/// an ACK for each packet, and a cut that takes effect at once. Returns the queue [packets] every
+/// 500 us and the share of marked packets, both over the last half, and the output.
 fn dctcp(flows: u32, queue: &str) -> (Vec<f64>, f64, RunOutput) {
     dctcp_as("profile = 'rfc', cc = 'dctcp', ack_every = 1, receive_buffer = '4 MB'", flows, queue)
 }
 
-/// The same with other keys of the flows' `tcp`.
+/// As `dctcp`, with other keys of the flows' `tcp`.
 fn dctcp_as(tcp: &str, flows: u32, queue: &str) -> (Vec<f64>, f64, RunOutput) {
     let output = run_text(&format!(
         "[scenario]\nname = 'dctcp'\nduration = '20 s'\nseed = 3\n\
@@ -354,12 +355,12 @@ fn dctcp_over_a_step_queue_oscillates_as_its_closed_form_says() {
     }
 }
 
-/// The share of marks of one DCTCP flow by hand, round by round. The window grows by a segment a
+/// Computes the share of marks of one DCTCP flow round by round. The window grows by a segment a
 /// round; a round whose window exceeds W* = C RTT + K = 123.33 is marked as a whole. The first ACK
-/// of those marks takes alpha / 2 off, in whole segments, of the window less `less`, before alpha
-/// takes the share of the round (g = 1/16).
+/// of those marks subtracts alpha / 2, in whole segments, of the window less `less`, before alpha
+/// includes the share of the round (g = 1/16).
 ///
-/// So alpha is the smallest of its cycle when it cuts. The closed form has the mean there, and gets
+/// So alpha is the smallest of its cycle at the cut. The closed form uses the mean there, and gives
 /// 0.127.
 fn share_of_marks_by_rounds(less: f64) -> f64 {
     let (mut window, mut alpha, mut marked, mut all) = (100.0f64, 1.0f64, 0.0, 0.0);
@@ -375,14 +376,14 @@ fn share_of_marks_by_rounds(less: f64) -> f64 {
     marked / all
 }
 
-/// Why `linux-6` has fewer marks than the model, whose share for one flow is 0.127. In this order:
-/// packets of two segments (0.034 with them, 0.093 without), ACKs of two packets (0.109 with one
-/// each), PRR, which brings the window down over a round trip (0.147 where the cut takes effect at
-/// once).
+/// The reasons why `linux-6` has fewer marks than the model, whose share for one flow is 0.127, in
+/// this order: packets of two segments (0.034 with them, 0.093 without), ACKs of two packets (0.109
+/// with one each), PRR, which reduces the window over a round trip (0.147 if the cut takes effect
+/// at once).
 ///
-/// What is left to the 0.129 of `rfc` is the window that is cut: cwnd (Linux' dctcp_ssthresh, RFC
-/// 8257) or FlightSize (RFC 5681), which lacks the segment that the ACK of the mark has delivered.
-/// By rounds 0.141 and 0.129.
+/// The rest of the difference to the 0.129 of `rfc` comes from the window that is cut: cwnd (Linux'
+/// dctcp_ssthresh, RFC 8257) or FlightSize (RFC 5681), which lacks the segment that the ACK of the
+/// mark has delivered. The computation by rounds gives 0.141 and 0.129.
 #[test]
 fn dctcp_of_linux_meets_fewer_marks_for_three_reasons() {
     let share = |keys: &str| {
@@ -413,9 +414,9 @@ fn red_with_equal_thresholds_is_the_step_queue() {
     assert_eq!(dctcp(2, red).2.digest(), step.digest());
 }
 
-/// A threshold of time marks what has waited longer when it leaves: 40 packets of 0.12 ms are 4.8
-/// ms. The mark comes as much later, and in that time the window grows by a third of a segment more
-/// (4.8 of 15 ms), so the queue is that of K = 40, within a packet.
+/// A threshold of time marks packets that have waited longer, when they leave: 40 packets of 0.12
+/// ms are 4.8 ms. The mark is later by that time, in which the window grows by a third of a segment
+/// more (4.8 of 15 ms), so the queue is that of K = 40, within a packet.
 #[test]
 fn a_step_of_time_holds_the_queue_at_that_time() {
     let (queue, share, _) = dctcp(1, "{ kind = 'step', threshold_time = '4.8 ms' }");
@@ -423,8 +424,8 @@ fn a_step_of_time_holds_the_queue_at_that_time() {
     assert!((share / 0.127 - 1.0).abs() < 0.15, "{share}");
 }
 
-/// Goodput of a flow over 20 ms to that of one over 40 ms, on 10 Mbit/s with a drop-tail queue of
-/// 30 packets, and the ratio of their mean round trips.
+/// Returns the ratio of the goodput of a flow over 20 ms to that of a flow over 40 ms, on 10 Mbit/s
+/// with a drop-tail queue of 30 packets, and the ratio of their mean round trips.
 fn two_round_trips(cc: &str, jitter: &str, seed: u32) -> [f64; 2] {
     let output = run_text(&format!(
         "[scenario]\nname = 'phase'\nduration = '120 s'\nseed = {seed}\n{jitter}\
@@ -441,9 +442,10 @@ fn two_round_trips(cc: &str, jitter: &str, seed: u32) -> [f64; 2] {
 }
 
 /// Floyd and Jacobson, "On traffic phase effects in packet-switched gateways" (1992): without noise
-/// a drop-tail queue may give the flow with the longer round trip more, with processing times up to
-/// a packet's on the bottleneck it does not. Theory: losses that hit both alike give rates as 1 /
-/// RTT (Mathis and others 1997), losses of both at once as 1 / RTT^2 (Lakshman and Madhow 1997).
+/// a drop-tail queue may give the flow with the longer round trip more; with processing times up to
+/// that of a packet on the bottleneck it does not. Theory: losses at equal rates give throughputs
+/// as 1 / RTT (Mathis and others 1997), simultaneous losses of both as 1 / RTT^2 (Lakshman and
+/// Madhow 1997).
 #[test]
 fn jitter_breaks_the_phase_of_drop_tail() {
     let [still, _] = two_round_trips("cubic", "", 1);
@@ -454,7 +456,7 @@ fn jitter_breaks_the_phase_of_drop_tail() {
         assert!(runs.iter().all(|[ratio, _]| *ratio > 1.0), "{cc}: {runs:?}");
         let ratio = mean(&runs.iter().map(|r| r[0]).collect::<Vec<_>>());
         let rtts = mean(&runs.iter().map(|r| r[1]).collect::<Vec<_>>());
-        // CUBIC here is in its Reno-friendly region; where it is not, the round trip counts less.
+        // CUBIC is in its Reno-friendly region here; elsewhere the round trip has less effect.
         let least = if cc == "cubic" { 1.2 } else { rtts };
         assert!(ratio > least && ratio < rtts * rtts, "{cc}: {ratio}, round trips {rtts}");
     }
@@ -470,7 +472,7 @@ fn warnings(text: &str) -> String {
 }
 
 #[test]
-fn a_control_that_answers_to_marks_is_told_where_there_are_none() {
+fn a_control_that_uses_marks_is_reported_where_there_are_none() {
     let link = |queue: &str| {
         format!("[link.x]\nbetween = ['a', 'b']\nrate = '100 Mbit/s'\ndelay = '5 ms'\nqueue = {queue}\n")
     };
@@ -494,14 +496,14 @@ fn a_control_that_answers_to_marks_is_told_where_there_are_none() {
         }
     }
     assert_eq!(with("'droptail'", "profile = 'linux-6'"), "");
-    // On its way, not anywhere: the marking queue is on another link.
+    // On its path, not anywhere: the marking queue is on another link.
     let beside = "[link.y]\nbetween = ['b', 'c']\nrate = '1 Mbit/s'\nqueue = 'step'\n";
     let tcp = flow("profile = 'linux-6', cc = 'dctcp'");
     assert!(warnings(&format!("{}{beside}{tcp}", link("'droptail'"))).contains("no queue between"));
 }
 
 #[test]
-fn a_number_of_segments_per_ack_that_the_rule_ignores_is_told() {
+fn a_number_of_segments_per_ack_that_the_rule_ignores_is_reported() {
     let text = |tcp: &str| {
         format!(
             "[link.x]\nbetween = ['a', 'b']\n[flow.f]\nfrom = 'a'\nto = 'b'\ntcp = {{ {tcp}, ack_every = 4 }}\n"
@@ -518,7 +520,7 @@ fn a_number_of_segments_per_ack_that_the_rule_ignores_is_told() {
 
 /// Floyd and Jacobson 1992: several regular flows, a full FIFO, and nothing random.
 #[test]
-fn phase_effects_are_told_where_nothing_is_random() {
+fn phase_effects_are_reported_where_nothing_is_random() {
     let text = |general: &str, link: &str, flows: &str| {
         warnings(&format!(
             "{general}[link.access]\nbetween = ['a', 'r']\nrate = '1 Gbit/s'\n\

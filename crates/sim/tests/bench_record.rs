@@ -1,6 +1,6 @@
 //! The record of instruction counts: what `make bench-check` accepts and what it refuses.
 
-// The benchmark alone reads and writes the record and asks for the versions of the tools.
+// Only the benchmark reads and writes the record and queries the versions of the tools.
 #[path = "../benches/instructions/mod.rs"]
 #[allow(dead_code)]
 mod instructions;

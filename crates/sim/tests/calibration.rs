@@ -1,15 +1,15 @@
-//! Geometry and coupling gain of whole layouts against figures that others computed or agreed on.
+//! Geometry and coupling gain of whole layouts against published or independently computed figures.
 //!
-//! Percentiles over so many drops that their sampling error is well within the tolerance: UEs of
-//! one drop share a field of shadowing, so it is the number of drops and the number of correlation
-//! areas in the layout that count.
+//! Percentiles over enough drops that their sampling error is well within the tolerance: UEs of one
+//! drop share a field of shadowing, so the number of drops and the number of correlation areas in
+//! the layout determine the error.
 
 use std::path::Path;
 
 use arrow::array::Float64Array;
 use lasthop_sim::{Scenario, survey};
 
-/// Sorted columns of the survey of a scenario.
+/// Sorted columns of a scenario's survey.
 struct Found(Vec<(&'static str, Vec<f64>)>);
 
 impl Found {
@@ -34,7 +34,7 @@ impl Found {
         values[((values.len() - 1) as f64 * percent / 100.0).round() as usize]
     }
 
-    /// Differences [dB] from `expected` at `at` percent.
+    /// Returns the differences [dB] from `expected` at `at` percent.
     fn differences(&self, column: &str, at: &[f64], expected: &[f64]) -> Vec<f64> {
         at.iter().zip(expected).map(|(p, e)| self.quantile(column, *p) - e).collect()
     }
@@ -99,8 +99,8 @@ fn geometry_of_the_macro_cases_is_that_of_an_independent_program() {
     }
 }
 
-/// A calibration scenario of TR 36.873 clause 8.2 or TR 38.901 clause 7.8.1: 80 % of the users
-/// indoors.
+/// Returns a calibration scenario of TR 36.873 clause 8.2 or TR 38.901 clause 7.8.1: 80 % of the
+/// users indoors.
 fn calibration(model: &str, ghz: u32, [isd, height, least]: [u32; 3], elements: u32, walls: &str) -> String {
     format!(
         "[scenario]\nname = 'calibration'\nduration = '1 s'\n\
@@ -197,8 +197,7 @@ fn layouts_reproduce_the_medians_of_3gpps_calibrations() {
     }
 }
 
-/// The office has few things to draw, and the medians agree with each other at all carriers: 0.4
-/// dB.
+/// The office has few random draws, and the medians of all carriers agree with each other: 0.4 dB.
 #[test]
 fn the_open_office_is_that_of_3gpps_calibration() {
     for (ghz, coupling, geometry) in [

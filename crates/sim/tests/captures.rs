@@ -1,6 +1,6 @@
-//! Captures of runs, judged by tshark, which knows nothing of the simulator.
+//! Captures of runs, decoded by tshark, which is independent of the simulator.
 //!
-//! Where `tshark` is not installed, each test says so on standard error and tries nothing. With
+//! If `tshark` is not installed, each test says so on standard error and does nothing. With
 //! `LASTHOP_NEEDS_TSHARK` in the environment it fails instead.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use lasthop_sim::{Files, RunOutput, Scenario, run_into};
 
-/// True if tshark is installed; else the reason is written past the test harness's capture.
+/// True if tshark is installed; else writes the reason past the test harness's capture.
 pub fn installed(test: &str) -> bool {
     let there = Command::new("tshark").arg("--version").output().is_ok();
     if !there {
@@ -24,7 +24,7 @@ pub fn installed(test: &str) -> bool {
     there
 }
 
-/// What tshark says, without the user's preferences.
+/// Returns the output of tshark, without the user's preferences.
 pub fn tshark(arguments: &[&str], file: &Path) -> String {
     let mut command = Command::new("tshark");
     command.arg("-n").args(arguments).arg("-r").arg(file);
@@ -35,7 +35,7 @@ pub fn tshark(arguments: &[&str], file: &Path) -> String {
     String::from_utf8_lossy(&out.stdout).into_owned()
 }
 
-/// The rows of these fields, of frames that `filter` passes.
+/// Returns the rows of these fields, of frames that `filter` passes.
 pub fn fields(filter: &str, names: &[&str], file: &Path) -> Vec<Vec<String>> {
     let mut arguments = vec!["-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"];
     arguments.extend([
@@ -56,24 +56,24 @@ pub fn fields(filter: &str, names: &[&str], file: &Path) -> Vec<Vec<String>> {
     text.lines().map(|line| line.split('|').map(str::to_owned).collect()).collect()
 }
 
-/// How many frames pass `filter`.
+/// Returns the number of frames that pass `filter`.
 pub fn count(filter: &str, file: &Path) -> usize {
     fields(filter, &["frame.number"], file).len()
 }
 
-/// A bundled scenario with some keys set.
+/// Returns a bundled scenario with some keys set.
 pub fn bundled(name: &str, sets: &[&str]) -> Scenario {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(format!("{name}.toml"));
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     Scenario::load(&path, &sets).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
-/// A run with a capture.
+/// Runs a scenario with a capture.
 pub fn capture(scenario: &Scenario, file: &Path) -> RunOutput {
     run_into(scenario, Files { capture: Some(file), ..Files::default() }, &mut |_| true).unwrap()
 }
 
-/// A column of texts.
+/// Returns a column of texts.
 pub fn texts(output: &RunOutput, table: &str, column: &str) -> Vec<String> {
     let (batches, _) = output.table(table).unwrap();
     let of = |b: &arrow::array::RecordBatch| {
@@ -85,7 +85,7 @@ pub fn texts(output: &RunOutput, table: &str, column: &str) -> Vec<String> {
     batches.iter().flat_map(of).collect()
 }
 
-/// Scenarios that have no radio, and how long each is run.
+/// Scenarios without a radio, and the duration of each run.
 pub const WIRED: [(&str, &str); 4] = [
     ("dumbbell", "10 s"),
     ("change-during-run", "25 s"),
@@ -107,7 +107,8 @@ pub fn observed(name: &str, duration: &str, interfaces: &str, more: &[&str], fil
 /// Whole frames.
 const WHOLE: [&str; 1] = ["output.capture.snaplen=262144 B"];
 
-/// The interfaces of a capture, with how many frames of each direction (1 in, 2 out) they have.
+/// Returns the interfaces of a capture, with their number of frames in each direction (1 in, 2
+/// out).
 fn per_interface(file: &Path) -> BTreeMap<(String, u8), u64> {
     let mut frames = BTreeMap::new();
     for row in fields("", &["frame.interface_name", "frame.packet_flags_direction"], file) {
@@ -128,7 +129,7 @@ fn every_frame_dissects_as_what_it_is_and_none_is_malformed() {
     for (name, duration, transport) in tcp.into_iter().chain(udp) {
         let file = folder.join(format!("{name}.pcapng"));
         let output = observed(name, duration, r#"["*"]"#, &WHOLE, &file);
-        // Those of the transport, with data or without.
+        // Frames of the transport, with data or without.
         let [bare, data] =
             ["", ":data"].map(|end| format!(r#"frame.protocols == "raw:ip:{transport}{end}""#));
         assert_eq!(count(&format!("not ({bare} or {data}) or _ws.malformed"), &file), 0, "{name}");
@@ -136,7 +137,7 @@ fn every_frame_dissects_as_what_it_is_and_none_is_malformed() {
             "ip.checksum.status != 1 or {transport}.checksum.status != 1 or _ws.expert.group == \"Checksum\""
         );
         assert_eq!(count(&wrong, &file), 0, "{name}: wrong sums");
-        // Each of our rows of the table `packets` is one frame of the node's interface.
+        // Each row of the table `packets` is one frame of the node's interface.
         let mut rows: BTreeMap<(String, u8), u64> = BTreeMap::new();
         let events = texts(&output, "packets", "event");
         for (node, event) in texts(&output, "packets", "node").into_iter().zip(&events) {
@@ -144,14 +145,14 @@ fn every_frame_dissects_as_what_it_is_and_none_is_malformed() {
                 "received" => *rows.entry((node, 1)).or_default() += 1,
                 "sent" if node != "bs" => *rows.entry((node, 2)).or_default() += 1,
                 "dropped" => *rows.entry(("drops".to_owned(), 0)).or_default() += 1,
-                // An agent's copies are seen on the links alone.
+                // An agent's copies appear on the links only.
                 _ => {}
             }
         }
         let frames = per_interface(&file);
         let of_nodes = frames.iter().filter(|((n, _), _)| !n.contains('.')).map(|(k, n)| (k.clone(), *n));
         assert_eq!(of_nodes.collect::<BTreeMap<_, _>>(), rows, "{name}");
-        // What enters a link comes out, is dropped there, or is in it at the end.
+        // Each packet that enters a link leaves it, is dropped there, or is in it at the end.
         let drops = fields("frame.interface_name == drops", &["frame.comment"], &file);
         let links = frames.keys().filter_map(|(n, _)| n.strip_suffix(".queue"));
         let mut inside = 0;
@@ -176,8 +177,8 @@ fn every_frame_dissects_as_what_it_is_and_none_is_malformed() {
     }
 }
 
-/// Without `snaplen` a frame ends 32 octets behind its last header, and says how long it was; with
-/// one it ends there. Nothing of that is malformed.
+/// Without `snaplen` a frame ends 32 octets behind its last header, and its original length is
+/// recorded; with `snaplen` it ends there. None of the frames is malformed.
 #[test]
 fn frames_end_behind_their_headers_unless_a_length_is_given() {
     if !installed("frames_end_behind_their_headers_unless_a_length_is_given") {
@@ -224,7 +225,7 @@ fn frames_end_behind_their_headers_unless_a_length_is_given() {
     assert!(run("dumbbell", "2 s", &short).iter().all(|f| f.0 == f.1.min(100)));
 }
 
-/// Fragments: 2028 B over links of 1500 B and 600 B, put together again by Wireshark.
+/// Fragments: 2028 B over links of 1500 B and 600 B, reassembled by Wireshark.
 #[test]
 fn fragments_of_udp_are_put_together() {
     if !installed("fragments_of_udp_are_put_together") {
@@ -255,10 +256,11 @@ to = "500 ms"
     assert_eq!(count("_ws.malformed", &file), 0);
 }
 
-/// A capture that cannot be written ends the run with an error, and nothing looks whole.
+/// A capture that cannot be written ends the run with an error, and no file remains that appears
+/// complete.
 #[cfg(unix)]
 #[test]
-fn a_full_disk_ends_the_run_and_says_what_to_do() {
+fn a_full_disk_ends_the_run_with_an_error_that_names_the_remedy() {
     if !Path::new("/dev/full").exists() {
         println!("no /dev/full here: nothing tried");
         return;
@@ -275,7 +277,8 @@ fn a_full_disk_ends_the_run_and_says_what_to_do() {
     assert!(!file.exists() && !out.exists());
 }
 
-/// What stays in the folder and in the manifest; the tables are those of a run without.
+/// The capture stays in the folder and is listed in the manifest; the tables are those of a run
+/// without it.
 #[test]
 fn a_capture_in_the_result_folder_is_listed_in_the_manifest() {
     let place = folder("captures-folder").join("run");
@@ -298,14 +301,14 @@ flow.f = { from = "x", to = "y" }
         assert!((1..=64_000).contains(&bytes), "{name}: {bytes}");
     });
     assert_eq!(output.manifest()["tables"], plain.manifest()["tables"]);
-    // Such a folder is a run's: another run may replace it.
+    // Such a folder is a result folder: another run may replace it.
     lasthop_sim::run_replacing(&with(ring), &place, &mut |_| true).unwrap();
-    // Without a folder there is no place for it.
+    // Without a result folder this path is invalid.
     let error = lasthop_sim::run(&with(ring), None, &mut |_| true).unwrap_err().to_string();
     assert!(error.contains("no result folder") && error.contains("`capture`"), "{error}");
 }
 
-/// A capture beside `cc`, `explain`, packets and steps: the same tables as without, to the octet,
+/// A capture with `cc`, `explain`, packets and steps: the same tables as without it, to the octet,
 /// and a file that tshark reads to its end. Wired, LTE with a handover, a sidelink, UMTS, Wi-Fi.
 #[test]
 fn a_capture_beside_everything_else_leaves_all_tables_as_they_are() {
@@ -384,7 +387,8 @@ flow.web = { from = "server", to = "phone", count = 8 }
     }
 }
 
-/// Scenarios with radios, and how long each is run: as short as its radios have all done something.
+/// Scenarios with radios, and the duration of each run: the shortest in which every radio sends and
+/// receives.
 const RADIO: [(&str, &str); 23] = [
     ("lte-7-sites", "120 ms"),
     ("lte-ack-delay", "600 ms"),
@@ -411,11 +415,12 @@ const RADIO: [(&str, &str); 23] = [
     ("wifi-slow-station", "1 s"),
 ];
 
-/// Of these, the ones in which no packet is decoded from a radio's frames: those of sidelinks,
-/// which have other frames alone, and PDCP of UMTS with a header, of which Wireshark knows nothing.
+/// The scenarios among them in which tshark decodes no packet from a radio's frames: those with
+/// sidelinks only, which have other frames, and UMTS with a PDCP header, which Wireshark does not
+/// support.
 const WITHOUT_IP: [&str; 4] = ["sidelink-multicast", "sidelink", "umts-download", "web-over-umts"];
 
-/// What `lasthop wireshark-profile` sets, as options of tshark.
+/// The settings of `lasthop wireshark-profile`, as options of tshark.
 pub const PROFILE: [&str; 20] = [
     "--enable-heuristic",
     "pdcp_lte_udp",
@@ -439,7 +444,7 @@ pub const PROFILE: [&str; 20] = [
     r#"uat:drb_logchans:"LCID 9","7","UM, SN Len=5""#,
 ];
 
-/// As [`fields`], with the profile, and the analysis of RLC in frames of RLC itself if `rlc`.
+/// As [`fields`], with the profile, and, if `rlc`, the analysis of RLC in frames of RLC itself.
 pub fn decoded(filter: &str, names: &[&str], rlc: bool, file: &Path) -> Vec<Vec<String>> {
     decode(filter, names, rlc, "occurrence=f", file)
 }
@@ -464,8 +469,8 @@ fn decode(filter: &str, names: &[&str], rlc: bool, occurrence: &str, file: &Path
     text.lines().map(|line| line.split('|').map(str::to_owned).collect()).collect()
 }
 
-/// What a frame of an interface is to dissect as: with these protocols and more, or with these
-/// alone. A PDU of PDCP is a packet, or of a control PDU (D/C bit 0, TS 36.323 clause 6.3.7) the
+/// Returns the expected dissection of a frame of an interface: these protocols and more, or these
+/// only. A PDU of PDCP is a packet or, for a control PDU (D/C bit 0, TS 36.323 clause 6.3.7), the
 /// status report.
 fn claimed(interface: &str, data: &str) -> (&'static str, bool) {
     match interface.rsplit('.').next() {
@@ -479,14 +484,14 @@ fn claimed(interface: &str, data: &str) -> (&'static str, bool) {
     }
 }
 
-/// What tshark makes of all frames of a capture.
+/// The result of tshark for all frames of a capture.
 #[derive(Debug)]
 pub struct Verdict {
-    /// Frames of radios.
+    /// Number of frames of radios.
     pub radio: u64,
-    /// Those of them that are decoded down to IP.
+    /// Number of them that are decoded down to IP.
     pub with_ip: u64,
-    /// Interface and protocols of frames that are not what they are to be.
+    /// Interface and protocols of frames whose dissection is not the expected one.
     pub wrong: BTreeMap<String, u64>,
     pub malformed: Vec<Vec<String>>,
 }
@@ -508,9 +513,9 @@ pub fn verdict(file: &Path) -> Verdict {
     verdict
 }
 
-/// The frames in which something is malformed, with what Wireshark says. It puts its notice of a
-/// wrong CRC into the group of what is malformed: that one is expected in a block that was not
-/// decoded, once, and the block is dissected all the same.
+/// Returns the frames in which something is malformed, with Wireshark's message. Wireshark puts its
+/// notice of a wrong CRC into the group of malformed frames: one such notice is expected in a block
+/// that was not decoded, and the block is dissected anyway.
 fn malformed(file: &Path) -> Vec<Vec<String>> {
     let mut arguments = PROFILE.to_vec();
     arguments.extend(["-o", "mac-lte.attempt_to_dissect_crc_failures:TRUE", "-T", "fields"]);
@@ -525,8 +530,8 @@ fn malformed(file: &Path) -> Vec<Vec<String>> {
     rows.filter(|row| row[2] != "0" || notices(row) != 1).collect()
 }
 
-/// No bundled scenario is left out. Handovers and mode switches, which come after the times given
-/// here, are in `captures_moments`.
+/// No bundled scenario is missing from the lists. Handovers and mode switches, which are later than
+/// the durations given here, are in `captures_moments`.
 #[test]
 fn the_lists_have_all_bundled_scenarios() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
@@ -553,7 +558,7 @@ fn frames_of_radios_dissect_as_what_they_are() {
     let deep = without_header.map(|name| (name, "5 s", Some("bearer.dch.pdcp.header=none")));
     for (name, duration, key) in plain.into_iter().chain(deep) {
         let file = folder.join(format!("{name}-{}.pcapng", key.is_some()));
-        // With those that `*` leaves out.
+        // With the interfaces that `*` leaves out.
         observed(name, duration, r#"["?*"]"#, key.as_slice(), &file);
         let verdict = verdict(&file);
         let shallow = key.is_none() && WITHOUT_IP.contains(&name);
@@ -566,9 +571,9 @@ fn frames_of_radios_dissect_as_what_they_are() {
 }
 
 /// LTE's layers one by one. PDUs of RLC are those of the blocks that were decoded, in their order.
-/// PDCP has each packet, by its number in the header of IP, once: of those that have come to the
-/// eNB, all that the UE has received. Of PDUs of RLC that HARQ has put out of order Wireshark does
-/// not put all packets together.
+/// PDCP has each packet once, by its number in the header of IP: all that the UE has received,
+/// among those that reached the eNB. Wireshark does not reassemble all packets of RLC PDUs that
+/// HARQ has reordered.
 #[test]
 fn pdcp_and_rlc_of_a_cell_have_the_packets_between_base_and_ue() {
     if !installed("pdcp_and_rlc_of_a_cell_have_the_packets_between_base_and_ue") {
@@ -576,7 +581,7 @@ fn pdcp_and_rlc_of_a_cell_have_the_packets_between_base_and_ue() {
     }
     let file = folder("captures-layers").join("t.pcapng");
     let interfaces = r#"["phone", "internet.forward.exit", "enb.*"]"#;
-    // No more packets than there are numbers in the header of IP.
+    // At most as many packets as the header of IP has numbers.
     observed("lte-fading", "1500 ms", interfaces, &[], &file);
     let inbound = r#"frame.interface_name == "phone" and frame.packet_flags_direction == 1"#;
     let phone = fields(inbound, &["ip.dst"], &file)[0].concat();
@@ -600,7 +605,7 @@ fn pdcp_and_rlc_of_a_cell_have_the_packets_between_base_and_ue() {
     assert!(of_mac.len() > 300, "{}", of_mac.len());
 }
 
-/// The last row of a counter of a table for each bearer and direction, summed up.
+/// Returns the sum over bearers of the last value of a counter of a table for each direction.
 pub fn last(output: &RunOutput, table: &str, column: &str, direction: &str) -> u64 {
     let mut counters = BTreeMap::new();
     let (bearers, ways) = (texts(output, table, "bearer"), texts(output, table, "direction"));
@@ -612,14 +617,14 @@ pub fn last(output: &RunOutput, table: &str, column: &str, direction: &str) -> u
     counters.values().sum()
 }
 
-/// PDUs of RLC that are lost on the air are those that the table `mac` counts.
+/// The lost PDUs of RLC are those that the table `mac` counts.
 #[test]
 fn lost_pdus_of_rlc_are_those_of_the_table() {
     if !installed("lost_pdus_of_rlc_are_those_of_the_table") {
         return;
     }
     let file = folder("captures-rlc").join("t.pcapng");
-    // Counters are sampled: the last row is that of the end.
+    // Counters are sampled: the last row has the values at the end.
     let interfaces = r#"output.capture.interfaces=["*.rlc.sent"]"#;
     let sets = ["scenario.duration=4 s", "output.interval=1 ms", interfaces];
     let output = capture(&bundled("lte-rlc-am", &sets), &file);

@@ -1,5 +1,5 @@
 //! MAC of LTE in captures: control elements, random access, requests, sidelinks, and the time of
-//! each block, as tshark reads them.
+//! each block, as tshark decodes them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,8 @@ use lasthop_sim::RunOutput;
 use crate::captures::{bundled, capture, count, installed, texts, tshark};
 use crate::common::{folder, real, whole};
 
-/// All values of these fields in frames that pass `filter`; blocks with a wrong CRC are dissected.
+/// Returns all values of these fields in frames that pass `filter`; blocks with a wrong CRC are
+/// dissected.
 fn rows(filter: &str, names: &[&str], file: &Path) -> Vec<Vec<String>> {
     let mut arguments =
         vec!["-o", "mac-lte.attempt_to_dissect_crc_failures:TRUE", "-Y", filter, "-T", "fields"];
@@ -22,7 +23,8 @@ fn rows(filter: &str, names: &[&str], file: &Path) -> Vec<Vec<String>> {
     text.lines().map(|line| line.split('|').map(str::to_owned).collect()).collect()
 }
 
-/// A capture of these MAC PDUs, each with the fields of its context: direction, kind of RNTI, RNTI.
+/// Writes a capture of these MAC PDUs, each with the fields of its context: direction, kind of
+/// RNTI, RNTI.
 fn write(pdus: &[([u8; 3], u16, Vec<u8>)], file: &Path) {
     let section =
         Section { application: String::new(), hardware: String::new(), comment: String::new(), start_ns: 0 };
@@ -59,7 +61,7 @@ fn write(pdus: &[([u8; 3], u16, Vec<u8>)], file: &Path) {
     writer.finish(1_000).unwrap();
 }
 
-/// Every control element and a random access response, each with values of its own.
+/// Every control element and a random access response, each with different values.
 #[test]
 #[allow(clippy::too_many_lines)] // a table of control elements
 fn control_elements_say_to_tshark_what_they_say_to_us() {
@@ -142,7 +144,7 @@ fn control_elements_say_to_tshark_what_they_say_to_us() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Values of a field, hexadecimal or not.
+/// Returns all values of a field, hexadecimal or not.
 fn number(text: &str) -> Vec<u64> {
     let parse = |part: &str| match part.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).unwrap(),
@@ -151,7 +153,7 @@ fn number(text: &str) -> Vec<u64> {
     text.split(',').map(parse).collect()
 }
 
-/// A run with the table `steps` and everything of its cells' MAC captured.
+/// Runs a scenario with the table `steps` and captures the MAC of all its cells.
 fn traced(name: &str, sets: &[&str], folder: &Path) -> (RunOutput, PathBuf) {
     let file = folder.join(format!("{name}.pcapng"));
     let mut all = vec!["output.steps=true", r#"output.capture.interfaces=["*.mac"]"#];
@@ -159,8 +161,8 @@ fn traced(name: &str, sets: &[&str], folder: &Path) -> (RunOutput, PathBuf) {
     (capture(&bundled(name, &all), &file), file)
 }
 
-/// The rows of the table `steps` with one of these steps on these links: time \[ms\], step, octets,
-/// each once for all packets of its block.
+/// Returns the rows of the table `steps` with one of these steps on these links: time \[ms\], step,
+/// octets, one for all packets of a block.
 fn steps(output: &RunOutput, wanted: &[&str], links: &[&str]) -> Vec<(u64, String, u64)> {
     let [step, link, node, to, packet] =
         ["step", "link", "node", "to", "packet"].map(|c| texts(output, "steps", c));
@@ -170,7 +172,7 @@ fn steps(output: &RunOutput, wanted: &[&str], links: &[&str]) -> Vec<(u64, Strin
     for i in 0..step.len() {
         let ms = (time[i] * 1e3).round() as u64;
         let key = (ms, step[i].clone(), link[i].clone(), node[i].clone(), to[i].clone(), bytes[i]);
-        // What carries no packet has one row.
+        // A step without a packet has one row.
         let first = packet[i].is_empty() || seen.insert(key);
         if wanted.contains(&&*step[i]) && links.contains(&&*link[i]) && first {
             found.push((ms, step[i].clone(), bytes[i]));
@@ -186,8 +188,8 @@ fn ms(epoch: &str) -> u64 {
 
 const CELLS: &[&str] = &["downlink", "uplink"];
 
-/// Every block that was on the air is a frame at its time, answered or not; so are requests. The
-/// frames are in the order of time.
+/// Every transmitted block is a frame at its time, acknowledged or not; so are requests. The frames
+/// are in the order of time.
 #[test]
 fn blocks_and_requests_have_the_time_at_which_they_were_on_the_air() {
     if !installed("blocks_and_requests_have_the_time_at_which_they_were_on_the_air") {
@@ -216,7 +218,7 @@ fn blocks_and_requests_have_the_time_at_which_they_were_on_the_air() {
         let ours = steps(&output, &["data", "retransmission"], &["downlink", "uplink", "sidelink"]);
         let differs = (0..ours.len().max(theirs.len())).find(|i| ours.get(*i) != theirs.get(*i));
         assert_eq!(differs.map(|i| (ours.get(i), theirs.get(i))), None, "{name}");
-        // What is in the table as decoded or not is so in the capture.
+        // The blocks that the table lists as decoded or not decoded are so in the capture.
         let right = count("mac-lte.crc-status == 1", &file);
         assert_eq!(right, steps(&output, &["ack"], &["downlink", "uplink", "sidelink"]).len(), "{name}");
         let failed = count(r#"frame.comment contains "CRC failure""#, &file);
@@ -231,8 +233,8 @@ fn blocks_and_requests_have_the_time_at_which_they_were_on_the_air() {
     assert!(unknown > 0);
 }
 
-/// Buffer status reports: their time and what the eNB takes them for are those of the table
-/// `steps`.
+/// Buffer status reports: their time and the amount that the eNB derives from them are those of the
+/// table `steps`.
 #[test]
 fn buffer_status_reports_are_those_of_the_table() {
     if !installed("buffer_status_reports_are_those_of_the_table") {
@@ -269,8 +271,8 @@ fn buffer_status_reports_are_those_of_the_table() {
         theirs.sort();
         let mut ours = steps(&output, &["report"], CELLS);
         if name == "sidelink" {
-            // Of a sidelink's report the table has what waits, not what the level stands for. Each
-            // UE has one destination here, and no report in the long format.
+            // For a sidelink's report the table has the amount waiting, not the amount that the
+            // level represents. Each UE has one destination here, and no report in the long format.
             ours.iter_mut().for_each(|row| row.2 = bsr::bytes(bsr::level(row.2)).into());
             ours.sort();
         }
@@ -281,9 +283,10 @@ fn buffer_status_reports_are_those_of_the_table() {
     assert!(kinds.iter().all(|n| *n > 0), "{kinds:?}");
 }
 
-/// Random access: a preamble, the response that names it under the RA-RNTI of its subframe within
-/// the window, and Msg3 six subframes later, of the UE whose C-RNTI the response has (TS 36.321
-/// clause 5.1.4, TS 36.213 clause 6.1.1). Preambles are as many as the table `radio` counts.
+/// Random access: a preamble, the response that contains its index under the RA-RNTI of its
+/// subframe within the window, and Msg3 six subframes later, of the UE whose C-RNTI the response
+/// contains (TS 36.321 clause 5.1.4, TS 36.213 clause 6.1.1). The number of preambles is that of
+/// the table `radio`.
 #[test]
 fn random_access_goes_from_the_preamble_to_msg3() {
     if !installed("random_access_goes_from_the_preamble_to_msg3") {

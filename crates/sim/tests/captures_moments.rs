@@ -1,4 +1,4 @@
-//! Captures of what happens late in a run: handovers, the loss of a radio link, mode switches.
+//! Captures of events late in a run: handovers, radio link failure, mode switches.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,14 +7,14 @@ use crate::captures::{decoded, installed, observed, texts, verdict};
 use crate::common::{folder, real};
 use lasthop_sim::RunOutput;
 
-/// A scenario with everything captured between two moments \[s\].
+/// Runs a scenario with everything captured between two times \[s\].
 fn moment(name: &str, [from, to]: [&str; 2], interfaces: &str, more: &[&str], file: &Path) -> RunOutput {
     let span = [format!("output.capture.from={from} s"), format!("output.capture.to={to} s")];
     let sets: Vec<&str> = span.iter().map(String::as_str).chain(more.iter().copied()).collect();
     observed(name, &format!("{to} s"), interfaces, &sets, file)
 }
 
-/// The first event of this kind: time \[s\] and details.
+/// Returns the first event of this kind: time \[s\] and details.
 fn event(output: &RunOutput, kind: &str) -> (f64, String) {
     let (times, details) = (real(output, "events", "time_s"), texts(output, "events", "detail"));
     let at = texts(output, "events", "kind").iter().position(|k| k == kind);
@@ -22,7 +22,7 @@ fn event(output: &RunOutput, kind: &str) -> (f64, String) {
     (times[at], details[at].clone())
 }
 
-/// Numbers that a field has in the frames that pass `filter`, with the time of each frame.
+/// Returns the values of a field in the frames that pass `filter`, with the time of each frame.
 fn numbers(filter: &str, field: &str, file: &Path) -> Vec<(f64, u64)> {
     let rows = decoded(filter, &["frame.time_epoch", field], true, file);
     let number = |text: &str| match text.strip_prefix("0x") {
@@ -32,12 +32,12 @@ fn numbers(filter: &str, field: &str, file: &Path) -> Vec<(f64, u64)> {
     rows.iter().map(|row| (row[0].parse().unwrap(), number(&row[1]))).collect()
 }
 
-/// What the capture of a handover is of, besides the default: keys, the window, and how many PDCP
-/// status reports there are.
+/// A capture of a handover: the scenario, its keys, the time window, and the number of PDCP status
+/// reports.
 type Handover = (&'static str, &'static [&'static str], [&'static str; 2], usize);
 
 /// A lossless bearer has a report of each end (TS 36.323 clause 5.3.1), a seamless one has none.
-/// The drive's first handover is of two bearers.
+/// The first handover of the scenario with the drive has two bearers.
 const HANDOVERS: [Handover; 4] = [
     ("lte-handover", &[], ["24.85", "25.1"], 2),
     ("lte-handover", &["ue.car.pdcp.handover=seamless"], ["24.85", "25.1"], 0),
@@ -64,7 +64,7 @@ fn frames_of_handovers_dissect_as_what_they_are() {
         let found = decoded("pdcp-lte.control-pdu-type == 0", &["frame.interface_name"], true, &file);
         let of_pdcp = found.iter().filter(|row| row[0].ends_with(".pdcp")).count();
         assert_eq!(of_pdcp, reports, "{name} {sets:?}");
-        // Access to the new cell: preamble, response, Msg3, in this order before it is over.
+        // Access to the new cell: preamble, response, Msg3, in this order before the handover ends.
         let mac = |filter: &str| -> f64 {
             let filter = format!(r#"frame.interface_name contains ".mac" and ({filter})"#);
             let rows = decoded(&filter, &["frame.time_epoch"], false, &file);
@@ -78,10 +78,10 @@ fn frames_of_handovers_dissect_as_what_they_are() {
     }
 }
 
-/// A lossless handover in the frames of PDCP and IP. PDCP keeps its numbers and sends what is not
-/// confirmed again, in their order (TS 36.323 clause 5.2.1.1); RLC begins with 0. What X2 has
-/// forwarded is what had come through the gateway and was not confirmed, in that order, and it is
-/// as much as the event says.
+/// A lossless handover in the frames of PDCP and IP. PDCP continues its numbers and retransmits
+/// unconfirmed SDUs in their order (TS 36.323 clause 5.2.1.1); RLC restarts at 0. The packets
+/// forwarded over X2 are those that had come through the gateway and were not confirmed, in that
+/// order; their number is that of the event.
 #[test]
 #[allow(clippy::too_many_lines)] // one comparison of numbers, from the preparation to the end
 fn a_lossless_handover_goes_on_with_pdcps_numbers_and_what_was_forwarded() {
@@ -106,7 +106,7 @@ fn a_lossless_handover_goes_on_with_pdcps_numbers_and_what_was_forwarded() {
         };
         let [before, after] = ["west", "east"].map(|cell| of(cell, "pdcp-lte.seq-num"));
         assert!(before.len() > 50 && after.len() > 50, "{direction}");
-        // It begins with a number that was on the air before, or the one after it.
+        // The first number was transmitted before, or follows the last one transmitted.
         let last = before.last().unwrap().1;
         let behind = (4096 + last + 1 - after[0].1) % 4096;
         assert!(behind < 50, "{direction}: {behind}");
@@ -121,7 +121,7 @@ fn a_lossless_handover_goes_on_with_pdcps_numbers_and_what_was_forwarded() {
         let sns = before.iter().chain(&after[new..]).map(|(_, sn)| *sn);
         let ids = packets.iter().chain(&again[new..]).map(|(_, id)| *id);
         let sent: Vec<(u64, u64)> = sns.zip(ids).collect();
-        // Numbers grow by one, but for packets that were numbered and dropped.
+        // Numbers increase by one, except for packets that were numbered and dropped.
         let source = if direction == 1 { "internet.forward.exit" } else { "car" };
         let way = if direction == 1 { 1 } else { 2 };
         let passed = numbers(
@@ -140,8 +140,9 @@ fn a_lossless_handover_goes_on_with_pdcps_numbers_and_what_was_forwarded() {
         }
         assert!(compared > 100, "{direction}: {compared}");
         if direction == 1 {
-            // What was forwarded: the newest of what had come and was not dropped. It is sent, but
-            // for what the UE's status report confirms: numbers before the first missing one.
+            // The forwarded packets are the newest that had arrived and were not dropped. They are
+            // sent, except those that the UE's status report confirms: numbers before the first
+            // missing one.
             let report = r#"frame.interface_name == "east.pdcp" and pdcp-lte.direction == 0"#;
             let fms = numbers(&format!("{report} and pdcp-lte.fms"), "pdcp-lte.fms", &file)[0].1;
             let number: BTreeMap<u64, u64> =
@@ -168,8 +169,8 @@ fn a_lossless_handover_goes_on_with_pdcps_numbers_and_what_was_forwarded() {
     }
 }
 
-/// At the mode switch the sidelink ends and the eNB's bearers begin; what the table `drops` has is
-/// on the interface `drops`.
+/// At the mode switch the sidelink ends and the eNB's bearers begin; the packets of the table
+/// `drops` are on the interface `drops`.
 #[test]
 fn frames_of_a_mode_switch_dissect_as_what_they_are() {
     if !installed("frames_of_a_mode_switch_dissect_as_what_they_are") {

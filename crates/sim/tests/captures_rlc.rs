@@ -1,15 +1,16 @@
-//! Wireshark's analysis of the sequence numbers of LTE's RLC against what RLC and the channel have
-//! done.
+//! Wireshark's analysis of the sequence numbers of LTE's RLC, compared with the actual
+//! retransmissions and losses.
 //!
-//! Its rules (`checkChannelSequenceInfo` of packet-rlc-lte.c in Wireshark 4.0). It goes through the
-//! data PDUs of a channel in the order of the file and expects the number after the highest one:
+//! The rules of the analysis (`checkChannelSequenceInfo` of packet-rlc-lte.c in Wireshark 4.0): it
+//! processes the data PDUs of a channel in the order of the file and expects the number after the
+//! highest one:
 //!
 //! - the expected number is in order;
 //! - the number before it is "repeated";
-//! - any other number of the half of the space behind it is a retransmission, and what lies ahead
+//! - any other number in the half of the space behind it is a retransmission, and a number ahead
 //!   is a gap, from the expected number to the one before.
 //!
-//! In UM nothing is sent again, and every number behind the expected one is "repeated".
+//! In UM there are no retransmissions, and every number behind the expected one is "repeated".
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,11 +18,11 @@ use std::path::Path;
 use crate::captures::{PROFILE, bundled, capture, count, decoded, installed, last, texts, tshark};
 use crate::common::{folder, real, whole};
 
-/// A PDU in a capture: the frame, what we say of it, and what Wireshark says.
+/// A PDU in a capture: the frame, our data about it, and Wireshark's verdict.
 struct Frame {
     number: String,
     downlink: bool,
-    /// None: a STATUS PDU.
+    /// `None`: a STATUS PDU.
     sn: Option<u64>,
     again: bool,
     lost: bool,
@@ -33,13 +34,13 @@ enum Verdict {
     InOrder,
     Retransmission,
     Repeated,
-    /// So many numbers are missing before it.
+    /// This number of sequence numbers is missing before it.
     Gap(u64),
     /// A STATUS PDU.
     None,
 }
 
-/// The frames of an interface.
+/// Returns the frames of an interface.
 fn frames(interface: &str, file: &Path) -> Vec<Frame> {
     let names = [
         "frame.number",
@@ -55,7 +56,7 @@ fn frames(interface: &str, file: &Path) -> Vec<Frame> {
     let frame = |row: &Vec<String>| {
         let [number, direction, sn, comment, ok, retx, repeated, said] = &row[..] else { panic!("{row:?}") };
         let sn = if sn.is_empty() { None } else { Some(sn.parse().unwrap()) };
-        // PDCP's numbers have an analysis of their own, with the same words.
+        // The analysis of PDCP's numbers uses the same words.
         let gap = said.split_once("missing for").filter(|_| said.starts_with("AM SN"));
         let verdict = match (sn, gap) {
             (None, _) => Verdict::None,
@@ -71,7 +72,7 @@ fn frames(interface: &str, file: &Path) -> Vec<Frame> {
     rows.iter().map(frame).collect()
 }
 
-/// How many numbers "AM SN (4) " or "AM SNs missing (4 to 7) " names.
+/// Returns the number of sequence numbers in "AM SN (4) " or "AM SNs missing (4 to 7) ".
 fn missing(text: &str) -> u64 {
     let numbers: Vec<u64> = text
         .split(|c: char| !c.is_ascii_digit())
@@ -85,7 +86,7 @@ fn missing(text: &str) -> u64 {
     }
 }
 
-/// Wireshark's rules of AM, over numbers modulo 1024.
+/// Applies Wireshark's rules of AM to numbers modulo 1024.
 fn judge(numbers: impl Iterator<Item = u64>) -> Vec<Verdict> {
     let mut expected = None;
     let judged = numbers.map(|sn| {
@@ -105,13 +106,13 @@ fn judge(numbers: impl Iterator<Item = u64>) -> Vec<Verdict> {
     judged.collect()
 }
 
-/// Where PDUs are sent, Wireshark finds each PDU that RLC repeats, and no other. It calls those
-/// "repeated", not retransmitted, that have the highest number so far: t-PollRetransmit sends PDU
-/// VT(S) - 1 again when nothing else is there to carry the poll (TS 36.322 clause 5.2.2.3).
+/// At the sender, Wireshark finds each PDU that RLC retransmits, and no other. It classifies those
+/// that have the highest number so far as "repeated", not as retransmitted: t-PollRetransmit sends
+/// PDU VT(S) - 1 again if no other PDU can carry the poll (TS 36.322 clause 5.2.2.3).
 ///
-/// Where they arrive, a gap stands for new PDUs that were lost. There is none for a STATUS PDU,
-/// which has no number, for a PDU that is repeated before a newer one arrives, and for a lost
-/// repetition.
+/// At the receiver, a gap represents new PDUs that were lost. There is none for a STATUS PDU, which
+/// has no number, for a PDU that is retransmitted before a newer one arrives, and for a lost
+/// retransmission.
 #[test]
 #[allow(clippy::too_many_lines)] // one comparison of two lists
 fn wiresharks_analysis_of_rlc_finds_our_retransmissions_and_losses() {
@@ -119,7 +120,7 @@ fn wiresharks_analysis_of_rlc_finds_our_retransmissions_and_losses() {
         return;
     }
     let file = folder("captures-rlc-analysis").join("t.pcapng");
-    // Counters are sampled: the last row is that of the end.
+    // Counters are sampled: the last row has the values at the end.
     let interfaces = r#"output.capture.interfaces=["*.rlc.*"]"#;
     let mut seen = [0; 6];
     for (duration, loss) in [("4 s", "1 %"), ("2 s", "15 %")] {
@@ -133,7 +134,7 @@ fn wiresharks_analysis_of_rlc_finds_our_retransmissions_and_losses() {
             let received: Vec<&Frame> = all_received.iter().filter(|f| f.downlink == downlink).collect();
             let data = || sent.iter().filter(|f| f.sn.is_some());
 
-            // Retransmissions, to the frame, and as many as RLC has counted.
+            // Retransmissions, frame by frame, and their number as counted by RLC.
             let numbers = |wanted: &dyn Fn(&Frame) -> bool| -> Vec<&str> {
                 sent.iter().filter(|f| wanted(f)).map(|f| &*f.number).collect()
             };
@@ -150,19 +151,19 @@ fn wiresharks_analysis_of_rlc_finds_our_retransmissions_and_losses() {
                 seen[1] += u64::from(frame.again);
             }
 
-            // Every loss, and what the next frame says of it.
+            // Every loss, and the verdict on the next frame.
             let lost = sent.iter().filter(|f| f.lost).count() as u64;
             assert_eq!(lost, last(&output, "mac", "blocks_lost", way), "{loss} {way}");
-            // The rules over the numbers of what was not lost: those on the air at the end have
-            // not arrived.
+            // The rules over the numbers of the PDUs that were not lost: PDUs in transmission at
+            // the end have not arrived.
             let arriving: Vec<u64> = data().filter(|f| !f.lost).filter_map(|f| f.sn).collect();
             let theirs: Vec<Verdict> =
                 received.iter().filter(|f| f.sn.is_some()).map(|f| f.verdict).collect();
             let ours = judge(arriving.into_iter());
             let differs = (0..theirs.len()).find(|i| ours.get(*i) != Some(&theirs[*i]));
             assert_eq!(differs.map(|i| (i, theirs[i], ours.get(i).copied())), None, "{loss} {way}");
-            // And from the other side: each new PDU that was lost is in a gap, unless it was
-            // repeated before a newer one arrived, or none has arrived since.
+            // The converse: each new PDU that was lost is in a gap, unless it was retransmitted
+            // before a newer one arrived, or none has arrived since.
             let (mut waiting, mut arrived, mut in_gaps) = (Vec::new(), 0, 0);
             for frame in data() {
                 match (frame.again, frame.lost) {
@@ -174,7 +175,7 @@ fn wiresharks_analysis_of_rlc_finds_our_retransmissions_and_losses() {
                             in_gaps += waiting.len() as u64;
                             waiting.clear();
                         } else if waiting.contains(&frame.sn) {
-                            // Those before it are in a gap, and it is in order.
+                            // The lost PDUs before it are in a gap, and it is in order.
                             let at = waiting.iter().position(|sn| *sn == frame.sn).unwrap();
                             in_gaps += at as u64;
                             waiting.drain(..=at);
@@ -190,8 +191,9 @@ fn wiresharks_analysis_of_rlc_finds_our_retransmissions_and_losses() {
             seen[5] += sent.iter().filter(|f| f.lost && f.sn.is_none()).count() as u64;
         }
         if loss == "1 %" {
-            // What the guide lists: repetitions of the newest PDU, all; lost repetitions, PDUs
-            // repeated before a newer one came, PDUs in gaps, STATUS PDUs.
+            // The figures of the guide: retransmissions of the newest PDU, all; lost
+            // retransmissions, PDUs retransmitted before a newer one came, PDUs in gaps, STATUS
+            // PDUs.
             assert_eq!(seen, [3, 55, 0, 1, 51, 6]);
         }
     }
@@ -206,7 +208,7 @@ struct Unacknowledged {
     lost: bool,
 }
 
-/// The PDUs of UM of a direction of an interface.
+/// Returns the PDUs of UM of a direction of an interface.
 fn unacknowledged(interface: &str, downlink: bool, file: &Path) -> Vec<Unacknowledged> {
     let names = [
         "frame.time_epoch",
@@ -236,7 +238,7 @@ fn unacknowledged(interface: &str, downlink: bool, file: &Path) -> Vec<Unacknowl
 }
 
 /// UM over a pipe that keeps the order: the gaps are the lost PDUs, each in the gap before the next
-/// one that arrives, and there is nothing else to find.
+/// one that arrives, and Wireshark finds nothing else.
 #[test]
 fn gaps_of_um_are_the_lost_pdus() {
     if !installed("gaps_of_um_are_the_lost_pdus") {
@@ -275,9 +277,9 @@ fn gaps_of_um_are_the_lost_pdus() {
 }
 
 /// Reordering by HARQ: `CELL.rlc` has PDUs in the order in which their blocks were decoded. RLC UM
-/// sends each number once (TS 36.322 clause 5.1.2.1.1), so what Wireshark calls "repeated" is none:
-/// each is late, and is in a gap that it has named before. What is in a gap and never comes was in
-/// a block that HARQ has given up.
+/// sends each number once (TS 36.322 clause 5.1.2.1.1), so the PDUs that Wireshark calls "repeated"
+/// are not: each is late, and is in a gap reported before. A PDU that is in a gap and never arrives
+/// was in a block that HARQ has given up.
 #[test]
 fn pdus_of_um_that_harq_has_delayed_are_called_repeated() {
     if !installed("pdus_of_um_that_harq_has_delayed_are_called_repeated") {
@@ -289,7 +291,7 @@ fn pdus_of_um_that_harq_has_delayed_are_called_repeated() {
         let interfaces = r#"output.capture.interfaces=["enb.rlc"]"#;
         let sets = ["scenario.duration=2 s", &*harq, interfaces];
         let output = capture(&bundled("lte-um-am", &sets), &file);
-        // The first number of the run: nothing is missing before it.
+        // The first number of the run: no PDU is missing before it.
         let pdus = unacknowledged("enb.rlc", true, &file);
         let (mut highest, mut open) = (pdus[0].sn, BTreeMap::new());
         let (mut late, mut gaps) = (0, 0);
@@ -317,22 +319,22 @@ fn pdus_of_um_that_harq_has_delayed_are_called_repeated() {
             .filter(|(_, (ue, way))| *ue == "phone-um" && *way == "downlink")
             .map(|(n, _)| *n)
             .sum();
-        // Four transmissions take 24 ms: what was missing before the last 40 ms will not come.
+        // Four transmissions take 24 ms: a PDU missing before the last 40 ms will not arrive.
         let given_up = open.values().filter(|at| **at < 2.0 - 0.04).count() as u64;
         assert!((given_up..=open.len() as u64).contains(&lost), "{transmissions}: {lost}, {open:?}");
         assert_eq!(given_up > 5, transmissions == 1, "{transmissions}: {given_up}");
     }
 }
 
-/// A frame of RLC of UMTS: where, which way, its number (None: STATUS), our comment, and whether
-/// Wireshark calls it a duplicate.
+/// A frame of RLC of UMTS: interface, direction, its number (`None`: STATUS), our comment, and
+/// whether Wireshark calls it a duplicate.
 type Umts = (String, String, Option<u64>, String, bool);
 
-/// Wireshark says which data PDUs of UMTS are duplicates, in its second pass (`-2`): a number that
-/// the channel has had within 5 s and a quarter of its numbers (`rlc_is_duplicate` of
-/// packet-rlc.c). Where PDUs are sent these are RLC's repetitions; where they arrive, those whose
-/// first copy has arrived as well, because the STATUS that confirmed it was lost or late. Missing
-/// numbers it does not look for.
+/// Wireshark marks the data PDUs of UMTS that are duplicates, in its second pass (`-2`): a number
+/// that the channel has had within 5 s and a quarter of its numbers (`rlc_is_duplicate` of
+/// packet-rlc.c). At the sender these are RLC's retransmissions; at the receiver, those whose first
+/// copy has arrived as well, because the STATUS that confirmed it was lost or late. It does not
+/// detect missing numbers.
 #[test]
 fn duplicates_of_umts_are_the_pdus_that_are_sent_again() {
     if !installed("duplicates_of_umts_are_the_pdus_that_are_sent_again") {
@@ -361,7 +363,7 @@ fn duplicates_of_umts_are_the_pdus_that_are_sent_again() {
             (row[0].to_owned(), row[1].to_owned(), sn, row[3].to_owned(), !row[4].is_empty())
         };
         let frames: Vec<Umts> = text.lines().map(frame).collect();
-        // Outbound is the downlink, where it is sent and where it arrives.
+        // Outbound is the downlink, at the sender and at the receiver.
         for (way, out) in [("downlink", true), ("uplink", false)] {
             let of = |end: &str| {
                 let is = |f: &&Umts| f.0 == format!("dch.rlc.{end}") && f.1.ends_with('2') == out;
@@ -392,7 +394,7 @@ fn duplicates_of_umts_are_the_pdus_that_are_sent_again() {
     assert!(twice > 0);
 }
 
-/// PDUs that RLC of UMTS sends again are those that the table `rlc` counts.
+/// The PDUs that RLC of UMTS retransmits are those that the table `rlc` counts.
 #[test]
 fn pdus_of_umts_that_are_sent_again_are_those_of_the_table() {
     if !installed("pdus_of_umts_that_are_sent_again_are_those_of_the_table") {
@@ -412,10 +414,10 @@ fn pdus_of_umts_that_are_sent_again_are_those_of_the_table() {
     }
 }
 
-/// A PDU of RLC that has arrived: time \[ms\], whether in the downlink, number, octets.
+/// A PDU of RLC that has arrived: time \[ms\], true in the downlink, number, octets.
 type Row = (u64, bool, Option<u64>, u64);
 
-/// The table `rlc_pdus` against the capture: what is received are the frames of `CELL.rlc`, by
+/// The table `rlc_pdus` against the capture: the received PDUs are the frames of `CELL.rlc`, by
 /// time, direction, number and length.
 #[test]
 fn the_table_of_rlc_pdus_has_what_the_capture_has() {
@@ -459,7 +461,8 @@ fn the_table_of_rlc_pdus_has_what_the_capture_has() {
         let differs = (0..ours.len().max(theirs.len())).find(|i| ours.get(*i) != theirs.get(*i));
         assert_eq!(differs.map(|i| (i, ours.get(i), theirs.get(i))), None, "{name}");
         assert!(ours.len() > 300, "{name}: {}", ours.len());
-        // HARQ's repetitions are in the delay: it is that of one transmission, or longer by them.
+        // The delay includes HARQ's retransmissions: it is that of one transmission, or longer by
+        // them.
         let delays = || rows("received").into_iter().map(|i| ((time[i] - sent[i]) * 1e3).round());
         let (least, most) = (delays().fold(f64::MAX, f64::min), delays().fold(0.0, f64::max));
         assert!(least > 0.0 && (name != "lte-fading" || most >= least + 6.0), "{name}: {least} {most}");

@@ -1,4 +1,4 @@
-//! Wireshark's analysis of TCP against what senders, receivers and networks have done.
+//! Wireshark's analysis of TCP, compared with the events at senders, receivers and in networks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::common::{folder, real, scenario, whole};
 use arrow::array::{Array, BooleanArray};
 use lasthop_sim::RunOutput;
 
-/// A column of truths; missing ones are false.
+/// Returns a column of booleans; missing ones are false.
 fn flags(output: &RunOutput, table: &str, column: &str) -> Vec<bool> {
     let (batches, _) = output.table(table).unwrap();
     let of = |b: &arrow::array::RecordBatch| {
@@ -18,8 +18,8 @@ fn flags(output: &RunOutput, table: &str, column: &str) -> Vec<bool> {
     batches.iter().flat_map(of).collect()
 }
 
-/// Scenarios with radios in which TCP repeats segments: how long each is run, the sender, and keys.
-/// The car begins where its handover is 1 s later.
+/// Scenarios with radios in which TCP retransmits: duration of the run, the sender's node, and
+/// keys. The start of the car is moved so that its handover is 1 s later.
 const RADIO: [(&str, &str, &str, &[&str]); 8] = [
     ("lte-download", "2 s", "server", &[]),
     ("lte-upload", "3 s", "phone", &[]),
@@ -36,9 +36,10 @@ const RADIO: [(&str, &str, &str, &[&str]); 8] = [
     ("wifi-beside-lte", "4 s", "server", &[]),
 ];
 
-/// Wireshark's analysis of TCP at the sender's own node, where it sees what the sender sees. It
-/// calls a segment a retransmission, or out of order if it follows the one before by less than 3 ms
-/// or a round trip: which of the two is its guess, that it is one of them is ours to the frame.
+/// Wireshark's analysis of TCP at the sender's own node, where its input is that of the sender. It
+/// classifies a segment as a retransmission, or as out of order if it follows the one before by
+/// less than 3 ms or a round trip: the choice between the two is a heuristic, but both together are
+/// exactly our retransmissions.
 #[test]
 fn wiresharks_analysis_of_tcp_finds_our_retransmissions_and_duplicate_acks() {
     if !installed("wiresharks_analysis_of_tcp_finds_our_retransmissions_and_duplicate_acks") {
@@ -57,7 +58,7 @@ fn wiresharks_analysis_of_tcp_finds_our_retransmissions_and_duplicate_acks() {
     }
 }
 
-/// How many retransmissions both know.
+/// Returns the number of retransmissions that both find.
 fn analysed(name: &str, duration: &str, node: &str, sets: &[&str], file: &Path) -> usize {
     let output = observed(name, duration, &format!(r#"["{node}"]"#), sets, file);
     let ours = r#"frame.comment contains "retransmission""#;
@@ -72,7 +73,7 @@ fn analysed(name: &str, duration: &str, node: &str, sets: &[&str], file: &Path) 
         (0..events.len()).filter(|i| events[*i] == "sent" && nodes[*i] == node && again[*i]).count();
     assert_eq!(sent_again, numbers(ours).len(), "{name}");
 
-    // Duplicate ACKs by our table: nothing but an ACK, of the same octet as the one before.
+    // Duplicate ACKs by our table: a pure ACK of the same octet as the one before.
     let (acks, lens) = (whole(&output, "packets", "ack"), whole(&output, "packets", "len"));
     let (flows, letters) = (texts(&output, "packets", "flow"), texts(&output, "packets", "flags"));
     let mut last: BTreeMap<&str, u64> = BTreeMap::new();
@@ -81,7 +82,7 @@ fn analysed(name: &str, duration: &str, node: &str, sets: &[&str], file: &Path) 
         let before = last.insert(&flows[i], acks[i]);
         duplicates += usize::from(before == Some(acks[i]) && lens[i] == 0 && letters[i] == ".");
     }
-    // Wireshark counts those alone that also repeat the window, and goes by the highest ACK.
+    // Wireshark counts only those that also repeat the window, and compares with the highest ACK.
     let names = ["tcp.stream", "tcp.ack_raw", "tcp.len", "tcp.flags", "tcp.window_size_value"];
     let mut seen: BTreeMap<String, [String; 2]> = BTreeMap::new();
     let (mut same, mut moved) = (0, 0);
@@ -97,25 +98,25 @@ fn analysed(name: &str, duration: &str, node: &str, sets: &[&str], file: &Path) 
     }
     assert_eq!(duplicates, same + moved, "{name}");
     assert_eq!(count("tcp.analysis.duplicate_ack", file), same, "{name}, {moved} moved the window");
-    // The capture is complete: nothing was acknowledged that it does not have.
+    // The capture is complete: no octet was acknowledged that it does not contain.
     let lost = "tcp.analysis.ack_lost_segment or tcp.analysis.lost_segment";
     assert_eq!(count(lost, file), 0, "{name}");
     sent_again
 }
 
-/// A time of Wireshark \[ns\].
+/// Parses a time of Wireshark \[ns\].
 fn ns(epoch: &str) -> u64 {
     let (seconds, rest) = epoch.split_once('.').unwrap();
     seconds.parse::<u64>().unwrap() * 1_000_000_000 + rest.parse::<u64>().unwrap()
 }
 
-/// The times of a table \[ns\].
+/// Returns the times of a table \[ns\].
 fn times(output: &RunOutput, table: &str) -> Vec<u64> {
     real(output, table, "time_s").iter().map(|t| (t * 1e9).round() as u64).collect()
 }
 
-/// A proxy whose second connection is slow and stands still from 3 s to 6 s: its buffer is full, it
-/// stops reading, and the window of the first connection closes.
+/// A proxy whose second connection is slow and stops from 3 s to 6 s: its buffer fills, it stops
+/// reading, and the window of the first connection closes.
 const CLOSING: &str = r#"
 scenario = { name = "t", duration = "12 s" }
 link.core = { between = ["server", "pep"], rate = "20 Mbit/s", delay = "10 ms" }
@@ -126,12 +127,12 @@ at = [{ t = "3 s", set = { "link.last.loss" = "100 %" } }, { t = "6 s", set = { 
 output = { tcp = "ack", packets = true, capture = { interfaces = ["server"] } }
 "#;
 
-/// Zero windows, full windows and probes, by our tables and to the frame.
+/// Zero windows, full windows and probes are those of our tables, frame by frame.
 ///
 /// Wireshark's rules: a window of 0 in a segment other than SYN, FIN and RST; data that ends where
 /// the last window does; after a window of 0, one octet of data with the next number is a probe.
-/// The probe of Linux is an ACK with the number before the next (`tcp_xmit_probe_skb`), and of such
-/// a segment the rule of Wireshark says "keep-alive".
+/// The probe of Linux is an ACK with the number before the next (`tcp_xmit_probe_skb`), which
+/// Wireshark's rule classifies as "keep-alive".
 #[test]
 fn zero_windows_full_windows_and_probes_are_those_of_our_tables() {
     if !installed("zero_windows_full_windows_and_probes_are_those_of_our_tables") {
@@ -208,11 +209,12 @@ packets = true
 interfaces = ["b"]
 "#;
 
-/// What a receiver sees of reordering. Wireshark marks each segment that begins before the highest
-/// octet so far, and those alone, which the table `packets` has, too. Whether the sender has
-/// repeated it or the network has delayed it, it cannot know: it calls it "out of order" if it
-/// comes within the first round trip behind the highest one and does not end there as well, else a
-/// retransmission. A retransmission of the newest octets begins at the highest, and has no mark.
+/// The effect of reordering at a receiver. Wireshark marks each segment that begins before the
+/// highest octet so far, and no other; the table `packets` lists the same segments. Wireshark
+/// cannot distinguish a retransmission from a delayed segment: it classifies the segment as "out of
+/// order" if it arrives within the first round trip after the highest one and does not end there as
+/// well, else as a retransmission. A retransmission of the newest octets begins at the highest, and
+/// has no mark.
 #[test]
 fn late_segments_at_a_receiver_are_those_that_wireshark_marks() {
     if !installed("late_segments_at_a_receiver_are_those_that_wireshark_marks") {
@@ -225,7 +227,7 @@ fn late_segments_at_a_receiver_are_those_that_wireshark_marks() {
     let [packet, seq, len] = ["packet", "seq", "len"].map(|column| whole(&output, "packets", column));
     let at = times(&output, "packets");
     let repeated: BTreeSet<u64> = (0..at.len()).filter(|i| again[*i]).map(|i| packet[i]).collect();
-    // Packet, time behind the highest octet so far, and whether it ends there.
+    // Packet, time since the highest octet so far, and whether it ends there.
     let (mut highest, mut since, mut late) = (0, 0, Vec::new());
     for i in (0..at.len()).filter(|i| nodes[*i] == "b" && events[*i] == "received" && len[*i] > 0) {
         if seq[i] < highest {
@@ -245,7 +247,7 @@ fn late_segments_at_a_receiver_are_those_that_wireshark_marks() {
     let ids: Vec<u64> = marks.iter().map(|row| row[0].parse().unwrap()).collect();
     assert_eq!(ids, late.iter().map(|(id, ..)| *id).collect::<Vec<_>>());
     let first = fields("tcp.analysis.initial_rtt", &["tcp.analysis.initial_rtt"], &file)[0].concat();
-    // Overtaken ones that are "out of order", and that are not; repeated ones likewise.
+    // Overtaken segments that are "out of order", and that are not; retransmitted ones likewise.
     let mut called = [0; 4];
     for ((id, behind, ends), row) in late.into_iter().zip(&marks) {
         let out_of_order = !row[1].is_empty();
@@ -254,14 +256,14 @@ fn late_segments_at_a_receiver_are_those_that_wireshark_marks() {
         }
         called[2 * usize::from(repeated.contains(&id)) + usize::from(!out_of_order)] += 1;
     }
-    // What the guide lists.
+    // The figures of the guide.
     assert_eq!(called, [736, 144, 4, 35]);
 }
 
-/// AccECN's option and field (RFC 9768), as tshark reads them, against the octets and packets that
-/// have arrived, which it reads, too. The counters of octets begin with 1 for ECT(0) and ECT(1) and
-/// 0 for CE, the counter of packets with 5 (section 3.2.1); the field ACE is its lowest three bits,
-/// AE, CWR and ECE. Each ACK says what had arrived when it left.
+/// AccECN's option and field (RFC 9768), as tshark decodes them, against the octets and packets
+/// that have arrived, as tshark decodes them too. The counters of octets begin with 1 for ECT(0)
+/// and ECT(1) and 0 for CE, the counter of packets with 5 (section 3.2.1); the field ACE is its
+/// lowest three bits, AE, CWR and ECE. Each ACK contains the counts at its departure.
 #[test]
 #[allow(clippy::too_many_lines)] // one comparison, field by field
 fn accecn_says_what_has_arrived() {
@@ -305,7 +307,7 @@ interfaces = ["b"]
     for row in fields("tcp", &names, &file) {
         let flags = u64::from_str_radix(row[3].trim_start_matches("0x"), 16).unwrap() >> 6 & 7;
         if is(&row[7]) {
-            // The SYN asks with all three (section 3.1.1).
+            // The SYN requests AccECN with all three flags (section 3.1.1).
             assert!(!row[0].ends_with('1') || flags == 7, "{row:?}");
         } else if row[0].ends_with('1') {
             let len: u64 = row[2].parse().unwrap();

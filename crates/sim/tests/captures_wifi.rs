@@ -1,12 +1,12 @@
-//! Frames of 802.11 in captures: what their management frames say of the network, and which of them
-//! are retransmissions.
+//! Frames of 802.11 in captures: the contents of their management frames, and which of them are
+//! retransmissions.
 
 use std::path::{Path, PathBuf};
 
 use crate::captures::{capture, count, installed, tshark};
 use crate::common::{folder, scenario, whole};
 
-/// A network with the keys `ap`, one station and one transfer.
+/// Returns a network with the keys `ap`, one station and one transfer.
 fn network(ap: &str, duration: &str, more: &str) -> String {
     format!(
         r#"
@@ -27,7 +27,7 @@ interfaces = ["home.air"]
     )
 }
 
-/// All values of a field in the first frame that passes `filter`.
+/// Returns all values of a field in the first frame that passes `filter`.
 fn first(filter: &str, field: &str, file: &Path) -> String {
     let arguments = ["-Y", filter, "-T", "fields", "-E", "occurrence=a", "-e", field];
     tshark(&arguments, file).lines().next().unwrap_or_else(|| panic!("{filter}: no frame")).to_owned()
@@ -37,7 +37,7 @@ const BEACON: &str = "wlan.fc.type_subtype == 8";
 const ASSOCIATION: &str = "wlan.fc.type_subtype == 1";
 const REQUEST: &str = "wlan.fc.type_subtype == 0";
 
-/// What the frames of a network must say: filter, field, value.
+/// The expected contents of a network's frames: filter, field, value.
 type Says<'a> = &'a [(&'a str, &'a str, &'a str)];
 
 /// Each value as clause 9.4.2 has it. Rates are in 500 kbit/s, with 0x80 those of the basic set.
@@ -65,7 +65,7 @@ fn management_frames_say_what_is_configured() {
             &[
                 (BEACON, "wlan.supported_rates", ofdm),
                 (BEACON, "wlan.fixed.beacon", "50"),
-                // Without its check sequence, behind 22 octets of radiotap.
+                // Without its check sequence, after 22 octets of radiotap.
                 (BEACON, "frame.len", "138"),
             ],
             "wlan.ht.capabilities or wlan.vht.capabilities or wlan.tag.number == 12",
@@ -139,9 +139,9 @@ fn management_frames_say_what_is_configured() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A transfer that ends within the run over a poor link: each failure of an MPDU on the air (the
+/// A transfer that ends within the run over a poor link: each failed transmission of an MPDU (the
 /// column `failed` of the table `wifi`, both directions) is followed by one more transmission, with
-/// the Retry bit. An RTS without an answer is no transmission of what it was for.
+/// the Retry bit. An RTS without an answer is no transmission of the MPDU that it protects.
 #[test]
 fn the_retry_bit_is_set_in_what_was_on_the_air_before() {
     if !installed("the_retry_bit_is_set_in_what_was_on_the_air_before") {
@@ -165,7 +165,7 @@ fn the_retry_bit_is_set_in_what_was_on_the_air_before() {
         assert!(retries < sum("mpdus") / 2, "{name}: {retries} of {}", sum("mpdus"));
         let [rts, cts] = [0x1b, 0x1c].map(|kind| count(&format!("wlan.fc.type_subtype == {kind}"), &file));
         if name == "rts" {
-            // Collisions meet the RTS: what it is for is not on the air.
+            // Collisions affect the RTS: the data frame is not transmitted.
             assert!(rts >= cts + 5 && retries == 0, "{name}: {rts} RTS, {cts} CTS, {retries} retries");
         } else {
             assert!(rts == 0 && retries > 50, "{name}: {retries}");

@@ -1,4 +1,4 @@
-//! Cells and UEs in a scenario: who is reached over which bearer, and what a mistake is told.
+//! Cells and UEs in a scenario: the bearer of each UE, and the error message of each mistake.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ fn refused(text: &str) -> String {
     }
 }
 
-/// A flow to a group goes to each of its UEs, over the bearer that its template names.
+/// A flow to a group goes to each of its UEs, over the bearer that its template selects.
 #[test]
 fn a_flow_to_a_group_reaches_every_ue_over_its_bearer() {
     let output = run_text(&format!(
@@ -42,7 +42,7 @@ fn a_flow_to_a_group_reaches_every_ue_over_its_bearer() {
 }
 
 #[test]
-fn mistakes_about_cells_and_ues_are_told_with_their_remedy() {
+fn mistakes_about_cells_and_ues_are_reported_with_their_remedy() {
     for (text, expected) in [
         (CELL.replace("[cell.enb]\n", ""), "a UE needs a cell"),
         (CELL.replace("[cell.enb]\n", "[cell.enb]\n[cell.other]\n"), "may be served by `enb` or `other`"),
@@ -75,12 +75,12 @@ fn a_tunnels_header_takes_its_time_on_the_link() {
 
 /// One UE near the cell, 5 MHz, a bulk TCP flow. Down: 25 blocks with I_TBS 26 carry 18 336 bits a
 /// TTI. Up: PUCCH takes 2 of the 25, and 20 of the 23 are the largest SC-FDMA allocation: 14 688
-/// bits. A segment of 1448 or 1460 B travels in 1500 B of IP and at least 5 B of PDCP, RLC and MAC
-/// headers; no flow beats that, and 4 s with a round trip of 40 ms lose less than a tenth to slow
-/// start and RLC's acknowledgements. The other direction carries TCP's acknowledgements, which ask
-/// by scheduling requests every 10 ms: without an uplink there would be no download. The UE's power
-/// is to be no limit: full compensation to -80 dBm a block, 35 dB above the noise, where default
-/// power control leaves 20 dB.
+/// bits. A segment of 1448 or 1460 B is sent in 1500 B of IP and at least 5 B of PDCP, RLC and MAC
+/// headers; no flow exceeds that, and 4 s with a round trip of 40 ms lose less than a tenth to slow
+/// start and RLC's acknowledgements. The other direction carries TCP's acknowledgements, which use
+/// scheduling requests every 10 ms: without an uplink there would be no download. The UE's power
+/// must not be the limit: full compensation to -80 dBm a block, 35 dB above the noise, where
+/// default power control leaves 20 dB.
 #[test]
 fn bulk_tcp_fills_the_cell_in_either_direction() {
     for (from, to, bits) in [("server", "phone", 18_336.0), ("phone", "server", 14_688.0)] {
@@ -105,10 +105,10 @@ const PHONE: &str = "[scenario]\nname = 'cell'\nduration = '2 s'\n\
     [cell.enb]\n[ue.phone]\n";
 
 /// Friis at 2120 MHz over 1 km: 98.97 dB. P0 -82 dBm and 0.8 of that are -2.8 dBm on one block, and
-/// 16.9 dBm on 94 of 98 at most. An ACK's request goes out every few milliseconds; the downlink
-/// knows nothing of it.
+/// 16.9 dBm on 94 of 98 at most. A request for an ACK is sent every few milliseconds; the table has
+/// no power for the downlink.
 #[test]
-fn the_radio_table_tells_of_the_uplink() {
+fn the_radio_table_has_the_uplink() {
     let text = format!(
         "{PHONE}radio.position = ['1 km', '0 m', '1.5 m']\n[flow.file]\nfrom = 'server'\nto = 'phone'\n\
          app = {{ kind = 'cbr', rate = '100 kbit/s', size = '1000 B' }}\n"
@@ -123,7 +123,7 @@ fn the_radio_table_tells_of_the_uplink() {
     let [power, sinr] = ["power_dbm", "sinr_db"].map(|c| real(&output, "radio", c));
     let mut seen = 0;
     for (i, uplink) in rows.enumerate() {
-        // A row without a transmission: a request that was not answered yet.
+        // A row without a transmission: a request without a grant so far.
         let sent = uplink && ttis[i] > 0;
         assert_eq!((power[i].is_nan(), sinr[i] > 0.0), (!sent, ttis[i] > 0), "row {i}");
         assert!(!sent || (-2.9..=17.1).contains(&power[i]), "{} dBm", power[i]);
@@ -133,8 +133,8 @@ fn the_radio_table_tells_of_the_uplink() {
     assert!(seen >= 20, "{seen} requests");
 }
 
-/// A datagram of 160 B every 20 ms, to a UE that hears one assignment in ten less than it should:
-/// on persistent grants none is missed. What RRC cannot say is refused.
+/// A datagram of 160 B every 20 ms, to a UE that misses one assignment in ten: on persistent grants
+/// none is missed. Values that RRC cannot signal are refused.
 #[test]
 fn semi_persistent_scheduling_is_a_key_of_the_ue() {
     let text = |keys: &str| {
@@ -158,8 +158,8 @@ fn semi_persistent_scheduling_is_a_key_of_the_ue() {
     assert!(told.contains("persistent.interval") || told.contains("10, 20, 32, 40"), "{told}");
 }
 
-/// Voice in the uplink, 40 B every 20 ms: each packet asks for its grant by a scheduling request,
-/// or the first one alone does. What RRC cannot say is refused, and so is a sidelink beside it.
+/// Voice in the uplink, 40 B every 20 ms: each packet needs a scheduling request, or only the first
+/// one does. Values that RRC cannot signal are refused, and so is a sidelink on the same UE.
 #[test]
 fn semi_persistent_grants_of_the_uplink_are_a_key_of_the_ue() {
     let text = |keys: &str| {
@@ -179,9 +179,9 @@ fn semi_persistent_grants_of_the_uplink_are_a_key_of_the_ue() {
     assert!(told.contains("share no cell yet"), "{told}");
 }
 
-/// What TCP over a cell has without a word: acknowledged mode, a buffer of one bandwidth-delay
-/// product (2 MiB are 223 ms at the 75.376 Mbit/s of 100 blocks), segments of 1460 B; and CoDel is
-/// one word.
+/// The defaults of TCP over a cell: acknowledged mode, a buffer of one bandwidth-delay product (2
+/// MiB are 223 ms at the 75.376 Mbit/s of 100 blocks), segments of 1460 B. CoDel is enabled by one
+/// word.
 #[test]
 fn a_cell_is_set_up_for_tcp() {
     let text = format!("{PHONE}[flow.file]\nfrom = 'server'\nto = 'phone'\n");

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use lasthop_sim::Scenario;
 
-/// A cell of 1.4 MHz, whose best is the 4.392 Mbit/s of TS 36.213 table 7.1.7.2.1-1 (6 blocks,
-/// I_TBS 26: 4392 bit).
+/// A cell of 1.4 MHz, whose highest rate is the 4.392 Mbit/s of TS 36.213 table 7.1.7.2.1-1 (6
+/// blocks, I_TBS 26: 4392 bit).
 const CELL: &str = "[scenario]\nname = 'pitfall'\nduration = '2 s'\n\
     [link.core]\nbetween = ['server', 'enb']\ndelay = '10 ms'\n\
     [cell.enb]\nresource_blocks = 6\n\
@@ -36,7 +36,7 @@ fn small_segments_over_a_cell() {
     assert!(!warned(&wired, of), "a wired flow may have what it likes");
 }
 
-/// System information 80 ms, then 76 ms of messages (the test of `lte::rrc` derives them).
+/// System information takes 80 ms, then the messages 76 ms (the test of `lte::rrc` derives them).
 #[test]
 fn a_flow_before_the_ue_is_attached() {
     let attach = CELL.replace("resource_blocks = 6\n", "resource_blocks = 6\nrrc = { start = 'attach' }\n");
@@ -60,7 +60,8 @@ fn more_is_offered_than_the_cell_carries() {
     // On for half of the time: 1.5 Mbit/s each.
     let on_off = "app = { kind = 'on-off', rate = '3 Mbit/s', size = '1000 B', on = '1 s', off = '1 s' }\n";
     assert!(warned(&format!("{CELL}{FLOW}transport = 'udp'\n{on_off}"), of));
-    // Three cells of a layout carry three times as much: 13.176 Mbit/s, and three UEs offer 13.2.
+    // Three cells of a layout have three times the capacity: 13.176 Mbit/s, and three UEs offer
+    // 13.2.
     let layout = |rate: &str| {
         let three = "radio = { antenna = 'sector' }\n[layout.enb]\nsites = { kind = 'hex', rings = 0, isd = '500 m' }\n[ue.phone]\n";
         cbr(rate).replace("[ue.phone]\n", three)
@@ -101,10 +102,10 @@ fn a_ring_that_is_none_is_refused() {
     }
 }
 
-/// The phones stand 100 m from the mast. Hata's formulas begin at 1 km and warn below 100 m, the
-/// others where they begin.
+/// The phones are 100 m from the mast. Hata's formulas are valid from 1 km and warn below 100 m,
+/// the others warn below their lower limit.
 #[test]
-fn distances_that_the_path_loss_model_was_not_made_for() {
+fn distances_outside_the_range_of_the_path_loss_model() {
     let of = "outside the range of the path loss model";
     let at = |model: &str, x: &str| {
         let radio =
@@ -121,7 +122,7 @@ fn distances_that_the_path_loss_model_was_not_made_for() {
         assert_eq!([near, usual, far].map(|x| at(model, x)), [true, false, true], "{model}");
     }
     assert!(!at("'friis'", "1 m") && !at("'friis'", "100 km"));
-    // Log-distance counts the way through the air: 28.5 m down and 20 m aside are 34.8 m.
+    // Log-distance uses the distance in space: 28.5 m down and 20 m aside are 34.8 m.
     let near = "nearer than `reference_distance` (100 m)";
     let log = |x: &str| {
         let radio =
@@ -135,8 +136,8 @@ fn distances_that_the_path_loss_model_was_not_made_for() {
     assert_eq!(log("100 m"), Vec::<String>::new());
 }
 
-/// Frequency reuse that separates nobody: the same blocks for the edges of two cells, or of all
-/// cells of a layout.
+/// Frequency reuse without effect: the same blocks for the edges of two cells, or of all cells of a
+/// layout.
 #[test]
 fn edges_with_the_same_blocks() {
     let of = "the same blocks and interfere";
@@ -195,7 +196,7 @@ fn a_backhaul_without_a_buffer() {
 
 /// TS 36.133 clause 9.1.4: RSRP is reported from -140 to -44 dBm.
 #[test]
-fn values_of_a_handover_that_are_none() {
+fn invalid_values_of_a_handover() {
     let refused = |line: &str| {
         let text = format!("{TWO}[handover]\n{line}\n");
         let errors = Scenario::parse(&text, "test.toml", Path::new(""), &[]).expect_err("it is not valid");
@@ -226,8 +227,8 @@ fn values_of_a_handover_that_are_none() {
 }
 
 /// A UE at 145.5 dB (free space at 1930 MHz, isotropic antennas) has -6 dB on one resource block at
-/// 23 dBm, and a rate by default (`lte`'s `uplink_edge`). Without `power_aware` it has none, and
-/// with P0 -100 dBm and alpha 0.8 neither: it sends with 16 dBm, -12.7 dB.
+/// 23 dBm, and a rate by default (`lte`'s `uplink_edge`). Without `power_aware` it has none, nor
+/// with P0 -100 dBm and alpha 0.8: it sends with 16 dBm, -12.7 dB.
 #[test]
 fn settings_of_the_uplink_that_silence_a_ue() {
     let far = |keys: &str| {
@@ -249,7 +250,8 @@ fn settings_of_the_uplink_that_silence_a_ue() {
     }
 }
 
-/// `timing.uplink_fill` moves the timers of RLC entities that report at events, and of no others.
+/// `timing.uplink_fill` applies to the timers of RLC entities that report at events, and to no
+/// others.
 #[test]
 fn a_fill_time_without_event_reports() {
     let cell = |timing: &str, ue: &str| {

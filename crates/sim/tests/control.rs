@@ -1,4 +1,4 @@
-//! The table `cc`: what congestion controls show of themselves.
+//! The table `cc`: the variables of congestion controls.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -46,17 +46,17 @@ fn with(cc: &str, more: &str, output: &str) -> String {
     )
 }
 
-/// BDP and 10 packets: 33 + 10. Without noise.
+/// BDP and 10 packets: 33 + 10.
 const BUFFER: &str = "queue = { kind = 'droptail', packets = 110 }";
 
 fn numbers(rows: &[Row], name: &str) -> Vec<(f64, f64)> {
     rows.iter().filter(|r| r.1 == name).filter_map(|r| Some((r.0, r.2?))).collect()
 }
 
-/// The state machine of draft-ietf-ccwg-bbr, section "State Transition Diagram", with the ways into
-/// ProbeRTT and out of it: whatever happens within one ACK, each step is an arrow of it. The exit
-/// from ProbeRTT starts DOWN and CRUISE at once (ExitProbeRTT), and so does an ACK that leaves
-/// DRAIN with less in flight than both bounds.
+/// The state machine of draft-ietf-ccwg-bbr, section "State Transition Diagram", with the
+/// transitions into ProbeRTT and out of it: each step, also several within one ACK, is a transition
+/// of the diagram. The exit from ProbeRTT starts DOWN and CRUISE at once (ExitProbeRTT), and so
+/// does an ACK that leaves DRAIN with less in flight than both bounds.
 #[test]
 fn each_change_of_bbr3s_state_is_an_arrow_of_the_draft() {
     let arrows: BTreeMap<&str, &[&str]> = [
@@ -78,7 +78,7 @@ fn each_change_of_bbr3s_state_is_an_arrow_of_the_draft() {
         let [(_, from), (at, to)] = pair else { unreachable!() };
         assert!(arrows[from].contains(to), "{from} to {to} at {at} s");
     }
-    // ProbeRTT each 5 s or so, and cycles of 2 to 3 s.
+    // ProbeRTT about every 5 s, and cycles of 2 to 3 s.
     let seen = |name: &str| states.iter().filter(|s| s.1 == name).count();
     assert!((4..=6).contains(&seen("ProbeRTT")), "{states:?}");
     assert!(seen("ProbeBW_UP") >= 5, "{states:?}");
@@ -109,9 +109,9 @@ fn bbr3_leaves_startup_with_the_rate_of_the_link() {
 }
 
 /// draft-ietf-ccwg-bbr, appendix, "Skipping PROBE_RTT Due to Application-Limited Sending": paused
-/// in PROBE_BW from 3.5 s on, the flow is idle for more than 5 s when data leaves at 10 s.
+/// in PROBE_BW from 3.5 s on, the flow is idle for more than 5 s when it sends data at 10 s.
 /// idle_restart is true until the first ACK, and the rate is 0.99 * bw. The delay by which ProbeRTT
-/// is scheduled has expired, and that ACK renews it; in the next second no ProbeRTT comes.
+/// is scheduled has expired, and that ACK renews it; in the next second there is no ProbeRTT.
 #[test]
 fn bbr3_skips_probe_rtt_after_idleness() {
     let pauses = "[[at]]\nt = '3.5 s'\npause = 'flow.f'\n[[at]]\nt = '10 s'\nresume = 'flow.f'\n";
@@ -137,8 +137,8 @@ fn bbr3_skips_probe_rtt_after_idleness() {
 }
 
 /// K = cbrt((W_max - cwnd) / C) with Linux' C = 410 / 1024 and W_max the window before the cut; in
-/// the epoch's first row cwnd is 0.7 of that, or the plateau is where the window stands. W_max is
-/// the window at the loss, less 15 % where the last maximum was not reached (RFC 9438, 4.7).
+/// the epoch's first row cwnd is 0.7 of that, or the plateau is the current window. W_max is the
+/// window at the loss, less 15 % if the last maximum was not reached (RFC 9438, 4.7).
 #[test]
 fn cubics_k_follows_from_its_w_max_by_the_formula_of_the_rfc() {
     let rows = rows(&run_text(&with("cubic", BUFFER, "cc = 'ack'")));
@@ -159,7 +159,7 @@ fn cubics_k_follows_from_its_w_max_by_the_formula_of_the_rfc() {
     }
     // 143 segments fill path and buffer; 0.3 of them take (43 / 0.4)^(1/3) = 4.8 s.
     assert!((3..=9).contains(&epochs), "{epochs}");
-    // A window that overflows, up to a round of growth above 143; or 0.85 of it, where it did not
+    // A window that overflows, up to a round of growth above 143; or 0.85 of it, if it did not
     // reach the maximum before.
     let w_max: Vec<f64> = numbers(&rows, "cubic.w_max").iter().map(|r| r.1).filter(|w| *w > 0.0).collect();
     let (high, low) = (135.0..=155.0, 0.85 * 135.0..=0.85 * 155.0);
@@ -172,9 +172,9 @@ fn cubics_k_follows_from_its_w_max_by_the_formula_of_the_rfc() {
     }
 }
 
-/// Looking moves nothing: every other table is the same, whatever control is at work.
+/// The table has no effect on the run: every other table is the same with every control.
 #[test]
-fn a_run_that_is_looked_at_has_the_same_tables() {
+fn a_run_with_the_table_cc_has_the_same_other_tables() {
     for cc in ["reno", "cubic", "bbr", "bbr3", "dctcp", "radio-aware"] {
         let queue = "queue = { kind = 'codel', ecn = true }\nloss = '0.1 %'";
         let tables = |output: &str| {
@@ -192,8 +192,8 @@ fn a_run_that_is_looked_at_has_the_same_tables() {
     }
 }
 
-/// One variable is written at intervals as the table `tcp` has it, and the counts of the sender
-/// agree with the row of the table `flows`.
+/// The samples of one variable equal those of the table `tcp`, and the counts of the sender agree
+/// with the row of the table `flows`.
 #[test]
 fn samples_agree_with_the_tables_of_the_sender() {
     let output = run_text(&with("cubic", BUFFER, "cc = 'interval'\ninterval = '50 ms'"));
@@ -206,8 +206,8 @@ fn samples_agree_with_the_tables_of_the_sender() {
     assert!(rows.iter().all(|r| r.1 != "round"));
 }
 
-/// Rounds of a window-limited flow: 30 s of them last 40 ms and what waits in the queue; the number
-/// is the sum over the samples of interval / round trip, within a tenth.
+/// Rounds of a window-limited flow: 30 s of them, each of 40 ms and the queueing delay; their
+/// number is the sum over the samples of interval / round trip, within a tenth.
 #[test]
 fn rounds_are_round_trips() {
     let output = run_text(&with("reno", BUFFER, "cc = 'change'"));
@@ -217,7 +217,7 @@ fn rounds_are_round_trips() {
     assert!((rounds / expected - 1.0).abs() < 0.1, "{rounds} rounds, {expected} expected");
 }
 
-/// Reno whose state is unknown for 20 ACKs; then it counts its changes, and begins anew with each
+/// Reno whose state is unknown for 20 ACKs; then it counts its changes, and starts again with each
 /// fourth one.
 #[derive(Clone, Debug)]
 struct Late {
@@ -256,7 +256,7 @@ impl CongestionControl for Late {
 }
 
 /// A state that is not known yet has an empty row wherever a number of that kind has one, and a
-/// count of changes that falls is no change.
+/// decreasing count of changes is no change.
 #[test]
 fn a_state_without_a_value_is_an_empty_row() {
     let late = Definition::new("late", |s| Ok(Box::new(Late { reno: Reno::new(s.config), acks: 0 })));
@@ -267,8 +267,8 @@ fn a_state_without_a_value_is_an_empty_row() {
         let rows = rows(&run(&scenario, None, &mut |_| true).unwrap());
         rows.into_iter().filter(|r| r.1 == "late.state").map(|r| r.3).collect()
     };
-    // The handshake takes 40 ms and the first round trip as long: by the first sample at 100 ms no
-    // more than the ten segments of the initial window are acknowledged.
+    // The handshake takes 40 ms and the first round trip as long: by the first sample at 100 ms at
+    // most the ten segments of the initial window are acknowledged.
     let at_intervals = states("interval");
     assert_eq!(at_intervals[0], None);
     assert_eq!(at_intervals.last().unwrap().as_deref(), Some("known"));

@@ -1,5 +1,5 @@
-//! Same scenario, same bytes: however often, however parallel, in whatever pieces, wherever the
-//! tables go.
+//! The same scenario gives the same bytes in repeated runs, with any number of workers, in steps of
+//! any size, and with any destination of the tables.
 
 use crate::common::{BUSY, assert_balanced, folder, real, scenario};
 use lasthop_sim::{Error, Simulation, run, run_many};
@@ -60,7 +60,7 @@ fn memory_and_folder_hold_the_same_tables() {
         std::fs::read_dir(&out).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     files.sort();
     assert!(files.contains(&"manifest.json".to_owned()) && files.contains(&"packets.parquet".to_owned()));
-    // Nothing is left beside it.
+    // No other file is left in the folder.
     assert_eq!(std::fs::read_dir(&base).unwrap().count(), 1);
 }
 
@@ -86,14 +86,15 @@ fn a_stopped_run_leaves_no_folder() {
     assert_eq!(std::fs::read_dir(&base).unwrap().count(), 0);
 
     let outs = [base.join("a"), base.join("b")];
-    // So long that it cannot be done before it is stopped.
+    // So long that it cannot end before it is stopped.
     let long = scenario(BUSY).with_set(&["scenario.duration=\"50000 s\"".to_owned()]).unwrap();
     let pair = [long.clone(), long];
     assert!(matches!(run_many(&pair, 2, Some(&outs), &mut |_, _| false), Err(Error::Stopped)));
     assert_eq!(std::fs::read_dir(&base).unwrap().count(), 0);
 }
 
-/// Draws are keyed by names: a third UE shifts nothing of what happens to the blocks of the others.
+/// Random streams are keyed by names: a third UE does not change the draws for the blocks of the
+/// others.
 #[test]
 fn a_third_terminal_does_not_change_the_draws_of_the_others() {
     let cell = |ues: &[&str]| {

@@ -1,5 +1,5 @@
-//! A drive between cells as its tables show it: where the car is, what it measures, what is
-//! forwarded and discarded.
+//! The tables of a drive between cells: the car's position, its measurements, and the forwarded and
+//! discarded packets.
 
 use crate::common::{assert_balanced, real, run_text, whole};
 use arrow::array::{Array, AsArray};
@@ -7,8 +7,8 @@ use arrow::datatypes::DataType;
 use lasthop_engine::math;
 use lasthop_sim::RunOutput;
 
-/// A car at 120 km/h from one cell to another 750 m on, log-distance path loss of exponent 3 at 2
-/// GHz, and a download.
+/// Runs a car at 120 km/h from one cell to another 750 m away, log-distance path loss of exponent 3
+/// at 2 GHz, with a download.
 fn drive(more: &str) -> RunOutput {
     let output = run_text(&format!(
         "[scenario]\nname = 'drive'\nduration = '10 s'\n\
@@ -36,7 +36,7 @@ fn text(output: &RunOutput, table: &str, column: &str) -> Vec<String> {
     all.collect()
 }
 
-/// 120 km/h are 6.667 m in 200 ms. The cell that serves changes once, behind the middle.
+/// 120 km/h are 6.667 m in 200 ms. The serving cell changes once, after the middle.
 #[test]
 fn the_table_of_positions_follows_the_car() {
     let output = drive("");
@@ -75,8 +75,8 @@ fn the_table_of_measurements_has_the_path_loss() {
     assert!(looked > 30);
 }
 
-/// Lossless: nothing is discarded, and each packet is forwarded once at most. Seamless over RLC AM
-/// with all of RLC's buffer counted as retransmission queue: what is discarded was not forwarded.
+/// Lossless: no packet is discarded, and each is forwarded at most once. Seamless over RLC AM with
+/// all of RLC's buffer counted as retransmission queue: the discarded packets were not forwarded.
 #[test]
 fn packets_show_what_is_forwarded_and_what_is_discarded() {
     for (kind, discards) in [("lossless", false), ("seamless", true)] {
@@ -101,8 +101,9 @@ fn packets_show_what_is_forwarded_and_what_is_discarded() {
     }
 }
 
-/// The table `steps` has a NACK for each downlink block that was not decoded: as many as the table
-/// `radio` has errors, less those of the last 4 ms. A block has a row for each of its packets.
+/// The table `steps` has a NACK for each downlink block that was not decoded: their number is that
+/// of the errors in the table `radio`, less those of the last 4 ms. A block has a row for each of
+/// its packets.
 #[test]
 fn steps_have_the_nacks_of_the_downlink() {
     let output = run_text(

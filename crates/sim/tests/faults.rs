@@ -1,4 +1,4 @@
-//! Faults of links: packets chosen by their numbers; and arrivals in batches.
+//! Faults of links: packets selected by their numbers; and arrivals in batches.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use lasthop_sim::{RunOutput, Scenario};
 
 use crate::common::{assert_balanced, real, run_text, whole};
 
-/// 1000 packets of 1250 octets, one each 10 ms, over two links of 20 ms each that take no time to
-/// send.
+/// 1000 packets of 1250 octets, one each 10 ms, over two links of 20 ms each without serialisation
+/// time.
 fn cbr(more: &str) -> String {
     format!(
         "[scenario]\nname = 'faults'\nduration = '11 s'\n\
@@ -40,16 +40,16 @@ fn words(output: &RunOutput, table: &str, column: &str) -> Vec<String> {
     words.collect()
 }
 
-/// The times at which packets were received, by number of the packet.
+/// Returns the times at which packets were received, by number of the packet.
 fn received(output: &RunOutput) -> Vec<(u64, f64)> {
     let (number, event) = (whole(output, "packets", "packet"), words(output, "packets", "event"));
     let rows = number.into_iter().zip(real(output, "packets", "time_s")).zip(event);
     rows.filter(|(_, event)| event == "received").map(|(row, _)| row).collect()
 }
 
-/// Packets are numbered from 0 on in the table, from 1 on here.
+/// Packets are numbered from 0 in the table, from 1 here.
 #[test]
-fn packets_are_met_by_their_numbers() {
+fn packets_are_selected_by_their_numbers() {
     for (keys, lost) in [
         ("every = 10", (1..=100).map(|n| 10 * n).collect::<Vec<u64>>()),
         ("every = 10\nrun = 3\ncount = 7", vec![8, 9, 10, 18, 19, 20, 28]),
@@ -68,8 +68,8 @@ fn packets_are_met_by_their_numbers() {
     }
 }
 
-/// A start begins the numbers anew: from 2 s on every tenth packet until 2.285 s, from 5 s on every
-/// tenth until 5.485 s. (A change of a time is in force for what is sent then.)
+/// A start restarts the numbers: from 2 s on every tenth packet until 2.285 s, from 5 s on every
+/// tenth until 5.485 s. (A change at a time is in force for packets sent at that time.)
 #[test]
 fn a_fault_is_started_and_stopped() {
     let changes = "[[at]]\nt = '2 s'\nstart = 'fault.z'\n[[at]]\nt = '2.285 s'\nstop = 'fault.z'\n\
@@ -81,10 +81,10 @@ fn a_fault_is_started_and_stopped() {
     assert_eq!(words(&output, "events", "source").iter().filter(|s| *s == "fault/z").count(), 4);
 }
 
-/// Each tenth packet arrives 25 ms later than the 40 ms of the way, and two of the next three have
-/// overtaken it; the others arrive as ever.
+/// Each tenth packet arrives 25 ms later than the 40 ms of the path, and two of the next three have
+/// overtaken it; the others are not affected.
 #[test]
-fn a_packet_that_is_held_is_late_and_keeps_no_other() {
+fn a_packet_that_is_held_is_late_and_delays_no_other() {
     let output = run_text(&cbr(&fault("action = 'hold'\nhold = '25 ms'\nevery = 10")));
     assert_balanced(&output);
     let arrivals = received(&output);
@@ -105,7 +105,8 @@ fn a_packet_that_is_duplicated_arrives_twice() {
 }
 
 /// From 0 s in steps of 40 ms: a packet of 1 s (at the far end of the first link at 1.02 s) leaves
-/// that at 1.04 s and is there at 1.06 s. Until 5 s; those that leave then go by themselves.
+/// that at 1.04 s and arrives at 1.06 s. Until 5 s; packets that leave at that time are not
+/// batched.
 #[test]
 fn arrivals_come_in_batches() {
     let change = "[[at]]\nt = '5 s'\nset = { 'link.x.forward.batch' = '0 s' }\n";
@@ -147,10 +148,11 @@ fn a_loss_in_each_thousand_gives_reno_the_window_of_the_closed_form() {
     assert!((mean / expected - 1.0).abs() < 0.05, "{mean} segments, {expected} expected");
 }
 
-/// RFC 3168 section 6.1.2: a mark is answered by one reduction per window. One that the way takes
-/// off again is answered by none, and where the way takes the capability off, nothing is marked.
+/// RFC 3168 section 6.1.2: the sender answers a mark by one reduction per window. It does not
+/// reduce for a mark that the path clears, and where the path clears the ECN field of all packets,
+/// none is marked.
 #[test]
-fn marks_are_answered_unless_the_way_hides_them() {
+fn marks_are_answered_unless_the_path_clears_them() {
     let mark = "[fault.mark]\nlink = 'y.forward'\naction = 'mark'\npackets = 'data'\nnumbers = [200, 201]\n";
     let hide = |link: &str, action: &str| {
         format!("[fault.hide]\nlink = '{link}'\naction = '{action}'\npackets = 'all'\n{mark}")
@@ -165,7 +167,7 @@ fn marks_are_answered_unless_the_way_hides_them() {
         let answered = kinds.iter().filter(|kind| *kind == "ecn-reduction").count();
         assert_eq!((whole(&output, "flows", "rx_marked"), answered), (vec![marked], reductions), "{more}");
     }
-    // A third link behind the one that marks.
+    // A third link after the one that marks.
     let third = "[link.z]\nbetween = ['b', 'c']\ndelay = '1 ms'\n\
         [fault.hide]\nlink = 'z.forward'\naction = 'clear-ce'\npackets = 'all'\n";
     let text = tcp("cc = 'reno', ecn = 'on', max_window = 100", &format!("{third}{mark}"));
@@ -175,7 +177,7 @@ fn marks_are_answered_unless_the_way_hides_them() {
 }
 
 /// A window of 8 segments each 80 ms. The first packet after 2 s begins a round trip, which its ACK
-/// ends: eight packets later, before the sender answers that ACK.
+/// ends: eight packets later, before the sender processes that ACK.
 #[test]
 fn a_fault_may_last_round_trips() {
     for (rounds, copies) in [(1, 8), (3, 24)] {
@@ -192,7 +194,7 @@ fn a_fault_may_last_round_trips() {
 }
 
 #[test]
-fn a_fault_that_cannot_be_is_refused_with_a_remedy() {
+fn an_invalid_fault_is_refused_with_a_remedy() {
     for (keys, message, remedy) in [
         ("action = 'hold'", "for how long?", "`hold`"),
         ("action = 'hold'\nhold = '61 s'", "out of range", "up to 60 s"),

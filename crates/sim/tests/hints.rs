@@ -1,5 +1,5 @@
-//! Capacity hints from a cell to a sender, and the IP buffer from which MAC asks: what arrives, and
-//! that it is safe.
+//! Capacity hints from a cell to a sender, and the IP buffer that MAC reads from: their effect and
+//! their safety.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -30,15 +30,15 @@ fn goodput(more: &str) -> f64 {
     real(&output, "flows", "goodput_bps")[0]
 }
 
-/// The rate that is told is the transport block of the CQI per TTI, alone in the cell: at 12 dB the
-/// efficiency table's CQI gives an I_TBS whose block on 100 resource blocks is in TS 36.213 table
-/// 7.1.7.2.1-1. Every report is the same here, in kbit/s.
+/// The reported rate is the transport block of the CQI per TTI, with no other UE in the cell: at 12
+/// dB the efficiency table's CQI gives an I_TBS whose block on 100 resource blocks is in TS 36.213
+/// table 7.1.7.2.1-1. Every report is the same here, in kbit/s.
 #[test]
-fn the_rate_that_is_told_is_the_transport_block_of_the_cqi() {
+fn the_reported_rate_is_the_transport_block_of_the_cqi() {
     let output = run_text(&cell(&format!("{AWARE}{HINT}")));
     let rates = whole(&output, "hints", "rate_bps");
     let carrier = real(&output, "hints", "carrier_bps");
-    // Some I_TBS of the column of 100 blocks that has 16QAM: 11 to 19 (17568 to 43816 bits).
+    // The I_TBS of the column of 100 blocks with 16QAM: 11 to 19 (17568 to 43816 bits).
     let blocks = [17_568, 19_848, 22_920, 25_456, 28_336, 30_576, 32_856, 36_696, 39_232, 43_816];
     assert!(blocks.iter().any(|b| f64::from(*b) * 1e3 == carrier[0]), "{}", carrier[0]);
     assert!(carrier.iter().all(|c| *c == carrier[0]));
@@ -46,8 +46,8 @@ fn the_rate_that_is_told_is_the_transport_block_of_the_cqi() {
     assert_eq!(rates.len(), 501, "every 10 ms from 0 to 5 s");
 }
 
-/// The formula holds the layer-2 queue at half of its threshold, fills nine tenths of the link, and
-/// loses nothing where Reno fills the buffer until it overflows.
+/// The formula keeps the layer-2 queue at half of its threshold, uses nine tenths of the link, and
+/// loses nothing, while Reno fills the buffer until it overflows.
 #[test]
 fn a_guided_sender_fills_the_link_and_not_the_buffer() {
     let reno = run_text(&cell("tcp = { cc = 'reno', receive_buffer = '4 MB' }\n"));
@@ -79,17 +79,17 @@ fn a_hint_in_an_option_of_the_acks_does_the_same_and_costs_its_octets() {
     assert!((mean(&direct) - 52.0).abs() < 1.0 && (mean(&option) - 64.0).abs() < 1.0, "{}", mean(&option));
 }
 
-/// Hints end at 2 s: the base algorithm goes on within a round trip and delivers what Reno alone
-/// does, 10 % more or less.
+/// Hints end at 2 s: the base algorithm takes over within a round trip and delivers as much as Reno
+/// alone, within 10 %.
 #[test]
-fn when_hints_stop_the_flow_goes_on_as_its_base() {
+fn when_hints_stop_the_flow_continues_with_its_base_algorithm() {
     let output = run_text(&cell(&format!("{AWARE}{HINT}stop = '2 s'\n[output]\ntcp = 'ack'\n")));
     let (times, windows) = (real(&output, "tcp", "time_s"), real(&output, "tcp", "snd_cwnd"));
     let thresholds = real(&output, "tcp", "snd_ssthresh");
     let rtt = real(&output, "tcp", "rtt_us");
     let at = times.iter().position(|t| *t > 1.99).unwrap();
     let limit = 2.0 + 0.005 + rtt[at] * 1e-6 + 0.025;
-    // Guided, the threshold is shown as the window; the base has one of its own.
+    // Guided, the threshold equals the window; the base algorithm has a threshold of its own.
     let base = (0..times.len()).find(|i| times[*i] > 1.99 && thresholds[*i] != windows[*i]).unwrap();
     assert!(times[base] <= limit, "{} after {limit}", times[base]);
     let reno = goodput("tcp = { cc = 'reno', receive_buffer = '4 MB' }\n");
@@ -97,11 +97,11 @@ fn when_hints_stop_the_flow_goes_on_as_its_base() {
 }
 
 /// A source that overstates the rate by a factor of twenty overflows the buffer once, by thousands
-/// of segments, and then is not believed: over 20 s that costs less than a fifth of what Reno has.
-/// Reports that come three round trips late are not believed at all: then it is its base, a Reno
-/// that paces, to 1 %. Scattered or seldom ones cost less than a tenth of what right ones give.
+/// of segments, and is then rejected: over 20 s that costs less than a fifth of Reno's goodput.
+/// Reports that come three round trips late are all rejected: then the sender uses its base, Reno
+/// with pacing, to 1 %. Scattered or rare ones cost less than a tenth of what right ones give.
 #[test]
-fn hints_that_lie_or_come_late_do_no_lasting_harm() {
+fn false_or_late_hints_do_no_lasting_harm() {
     let long = |more: &str| {
         let output = run_text(&cell(more).replace("duration = '5 s'", "duration = '20 s'"));
         real(&output, "flows", "goodput_bps")[0]
@@ -121,14 +121,14 @@ fn hints_that_lie_or_come_late_do_no_lasting_harm() {
     }
 }
 
-/// Times, windows and thresholds of the sender at each ACK.
+/// Returns times, windows and thresholds of the sender at each ACK.
 fn trace(output: &RunOutput) -> [Vec<f64>; 3] {
     ["time_s", "snd_cwnd", "snd_ssthresh"].map(|column| real(output, "tcp", column))
 }
 
-/// Reports that come three round trips late are never followed: the sender is its base, a Reno that
-/// paces, from the first ACK to the last. (A window that equals its threshold for a while is Reno's
-/// fast recovery and not a hint: it is there in both.)
+/// Reports that come three round trips late are never followed: the sender equals its base, Reno
+/// with pacing, from the first ACK to the last. (A window that equals its threshold for a while is
+/// Reno's fast recovery and not a hint: it occurs in both.)
 #[test]
 fn a_sender_whose_reports_come_late_is_its_base_to_the_last_ack() {
     let run = |more: &str| trace(&run_text(&cell(&format!("{more}[output]\ntcp = 'ack'\n"))));
@@ -139,14 +139,14 @@ fn a_sender_whose_reports_come_late_is_its_base_to_the_last_ack() {
     assert!(late == base);
 }
 
-/// From when hints come at `start` [s] until the base algorithm has taken over, and the largest
-/// round trip measured meanwhile [s].
+/// Returns the time from the first hint at `start` [s] until the base algorithm has taken over, and
+/// the largest round trip measured in it [s].
 fn taken_over(start: f64, lie: &str, buffer: &str) -> (f64, f64) {
     let hint = format!("{AWARE}{HINT}start = '{start} s'\n{lie}[output]\ntcp = 'ack'\n");
     let output = run_text(&cell(&hint).replace("150 kB", buffer));
     let [times, windows, thresholds] = trace(&output);
-    // Guided, the threshold is the window. The base's is infinite here (-1) until it is cut to what
-    // came through, which is less than a half of the overstated rate; what recovery adds to a
+    // Guided, the threshold is the window. The base's is infinite here (-1) until it is cut to the
+    // amount delivered, which is less than a half of the overstated rate; what recovery adds to a
     // window for a time does not count.
     let guided = (0..times.len()).find(|i| times[*i] > start && thresholds[*i] == windows[*i]).unwrap();
     let own = |i: &usize| thresholds[*i] < 0.5 * thresholds[guided];
@@ -155,9 +155,9 @@ fn taken_over(start: f64, lie: &str, buffer: &str) -> (f64, f64) {
     (times[base] - times[guided], trips.iter().copied().fold(0.0, f64::max) * 1e-6)
 }
 
-/// A rate that is always a hundredth: more came through in the round in which it was told.
+/// A rate that is always a hundredth: more was delivered in the round in which it was reported.
 #[test]
-fn a_lie_that_tells_too_little_is_caught_within_a_round_trip() {
+fn an_understated_rate_is_detected_within_a_round_trip() {
     for lie in ["bias = 0.01\n", "bias = 0.01\nqueue = false\n"] {
         let (took, trip) = taken_over(1.0, lie, "150 kB");
         println!("{lie:?}: {took} s, round trip {trip} s");
@@ -165,12 +165,12 @@ fn a_lie_that_tells_too_little_is_caught_within_a_round_trip() {
     }
 }
 
-/// A rate that is always a hundred times what the link carries. In a buffer that overflows the
-/// first of its segments that are lost show one round trip later, through the full buffer. One that
-/// never overflows makes the round trip four times the smallest. What shows it was sent within 5 ms
-/// of the hint: nothing before can.
+/// A rate that is always a hundred times that of the link. In a buffer that overflows, the first of
+/// its lost segments are detected one round trip later, through the full buffer. A buffer that
+/// never overflows makes the round trip four times the smallest. The segment that reveals it was
+/// sent within 5 ms of the hint: nothing before can.
 #[test]
-fn a_lie_that_tells_too_much_is_caught_within_the_round_trip_that_it_makes() {
+fn an_overstated_rate_is_detected_within_the_round_trip_that_it_causes() {
     for (start, buffer) in [(1.0, "150 kB"), (0.06, "50 MB")] {
         for lie in ["bias = 100.0\n", "bias = 100.0\nqueue = false\n"] {
             let (took, trip) = taken_over(start, lie, buffer);
@@ -180,9 +180,9 @@ fn a_lie_that_tells_too_much_is_caught_within_the_round_trip_that_it_makes() {
     }
 }
 
-/// From the eNB's IP buffer MAC takes what a block carries: the layer-2 queue holds less than two
-/// packets, nothing is lost, and the link is full, with a server beside the cell and no congestion
-/// control.
+/// From the eNB's IP buffer MAC takes the data that a block carries: the layer-2 queue holds less
+/// than two packets, nothing is lost, and the link is full, with a server near the cell and no
+/// congestion control.
 #[test]
 fn close_coupling_keeps_the_layer_2_queue_near_zero_and_the_link_full() {
     let text = cell("tcp = { cc = 'none', receive_buffer = '4 MB' }\n[hint.h]\nrecord = true\n")
@@ -193,18 +193,18 @@ fn close_coupling_keeps_the_layer_2_queue_near_zero_and_the_link_full() {
     assert!(whole(&output, "hints", "real_queue_bytes").iter().all(|q| *q < 3000));
     assert_eq!(whole(&output, "flows", "lost_dropped"), [0]);
     let goodput = real(&output, "flows", "goodput_bps")[0];
-    // What the same radio carries of datagrams that are always there: 1460 of 1500 B, less headers
-    // of layer 2.
+    // The rate of datagrams over the same radio with data always waiting: 1460 of 1500 B, less
+    // headers of layer 2.
     let udp =
         run_text(&cell("transport = 'udp'\napp = { kind = 'cbr', rate = '100 Mbit/s', size = '1472 B' }\n"));
     let air = real(&udp, "flows", "throughput_bps")[0] * 1448.0 / 1500.0;
     assert!(goodput > 0.97 * air, "{goodput} of {air}");
 }
 
-/// One flow that floods and one that asks for 100 kB now and then, in one buffer: by flow queues in
-/// the IP buffer the small one does not stand behind the large one.
+/// One flow that floods and one that requests 100 kB now and then, in one buffer: with flow queues
+/// in the IP buffer the small one does not wait behind the large one.
 #[test]
-fn flow_queues_in_the_ip_buffer_keep_a_web_object_from_standing_behind_a_download() {
+fn flow_queues_in_the_ip_buffer_keep_a_web_object_from_waiting_behind_a_download() {
     let both = |change: &str, from: &str| {
         let text = cell("tcp = { cc = 'none', receive_buffer = '1 MB' }\n")
             .replace("[ue.phone]\n", &format!("[ue.phone]\n{change}"))
@@ -223,11 +223,11 @@ fn flow_queues_in_the_ip_buffer_keep_a_web_object_from_standing_behind_a_downloa
     assert!(apart < 0.6 * shared, "{apart} s against {shared} s");
 }
 
-/// The eNB tells what it has been reported, the UE what it measures: with a pinned SINR both know
-/// the same block. A second UE that is always served halves what is told, if the load is told, and
-/// does not if it is not.
+/// The eNB's hints are based on the UE's reports, the UE's on its measurements: with a pinned SINR
+/// both give the same block. A second UE that is always served halves the rate in the hint if the
+/// load is included, and does not otherwise.
 #[test]
-fn every_source_and_load_tells_its_share() {
+fn every_source_and_load_reports_its_share() {
     let mean = |more: &str| {
         let other = "[ue.other]\nradio = { pinned_sinr = '12 dB' }\nrlc = { mode = 'um', buffer = { bytes = '50 kB' } }\n\
              [flow.background]\nfrom = 'enb'\nto = 'other'\ntransport = 'udp'\n\
@@ -239,10 +239,10 @@ fn every_source_and_load_tells_its_share() {
         late.iter().sum::<f64>() / late.len() as f64 / carrier[carrier.len() - 1]
     };
     for (source, expected, within) in [
-        // Its outer loop takes off what blocks that fail have taught it.
+        // Its outer loop subtracts an offset learned from failed blocks.
         ("source = 'enb'\n", 0.5, 0.05),
         ("load = 'broadcast'\n", 0.5, 0.02),
-        // Half of the blocks, less what HARQ repeats and reports take.
+        // Half of the blocks, less those used for HARQ retransmissions and reports.
         ("load = 'own'\n", 0.5, 0.1),
         ("load = 'none'\n", 1.0, 1e-9),
     ] {
@@ -251,8 +251,8 @@ fn every_source_and_load_tells_its_share() {
     }
 }
 
-/// Throughput guidance as a ceiling: Reno under it never overflows the buffer, and an overstated
-/// rate leaves Reno as it is.
+/// Throughput guidance as a ceiling: Reno with it never overflows the buffer, and an overstated
+/// rate has no effect on Reno.
 #[test]
 fn guidance_as_a_ceiling_only_ever_slows_down() {
     let tcp =
@@ -268,8 +268,8 @@ fn guidance_as_a_ceiling_only_ever_slows_down() {
     assert_eq!(overstated, r);
 }
 
-/// ABC in the eNB and at the sender: once its first doublings are over nothing is lost, and packets
-/// wait for far less than Reno's fill of the buffer takes.
+/// ABC in the eNB and at the sender: after its first doublings nothing is lost, and the waiting
+/// time of packets is far less than with Reno, which fills the buffer.
 #[test]
 fn accelerate_and_brake_hold_the_queue_near_their_threshold() {
     let reno = run_text(&cell("tcp = { cc = 'reno', receive_buffer = '4 MB' }\n"));
@@ -284,14 +284,14 @@ fn accelerate_and_brake_hold_the_queue_near_their_threshold() {
     let (a, r) = (real(&abc, "flows", "goodput_bps")[0], real(&reno, "flows", "goodput_bps")[0]);
     assert!(a > 0.9 * r, "{a} of {r}");
     let delay = |o| real(o, "flows", "delay_mean_s")[0];
-    // What the scheduler tells is layer 2's rate, of which HARQ repeats a tenth: the queue stands
-    // where 0.98 - (x - 5) / 40 is 0.9.
+    // The scheduler reports layer 2's rate, a tenth of which is HARQ retransmissions: the queue
+    // settles where 0.98 - (x - 5) / 40 is 0.9.
     assert!(delay(&abc) < 0.9 * delay(&reno), "{} against {}", delay(&abc), delay(&reno));
 }
 
-/// A Classic and an L4S flow in one layer-2 queue: coupled marking gives them like rates (RFC 9332
-/// section 2.1), where one step for both lets the one that answers by halves give way to the one
-/// that answers by the share of marks.
+/// A Classic and an L4S flow in one layer-2 queue: coupled marking gives them similar rates (RFC
+/// 9332 section 2.1), while with one step for both, the flow that halves its window gets less than
+/// the one that reduces by the share of marks.
 #[test]
 fn coupled_marking_lets_classic_and_l4s_share_one_queue() {
     let shares = |aqm: &str| {
@@ -311,7 +311,7 @@ fn coupled_marking_lets_classic_and_l4s_share_one_queue() {
     assert!(step < 0.5 * coupled, "step: {step}, coupled: {coupled}");
 }
 
-/// Kinds of the events of a source that begins with `source`, with their times.
+/// Returns the kinds of the events of a source that begins with `source`, with their times.
 fn events_of(output: &RunOutput, source: &str) -> Vec<(f64, String)> {
     use arrow::array::AsArray;
     let (batches, _) = output.table("events").unwrap();
@@ -344,11 +344,11 @@ fn drive(trigger: &str, more: &str) -> String {
     )
 }
 
-/// A car between two cells: its sender hears of the handover when it begins and when the target has
-/// taken over, at the times of the handover's own events; when no report is made, the link fails,
-/// and it is back with the re-established connection.
+/// A car between two cells: its sender is notified of the handover when it begins and when the
+/// target has taken over, at the times of the handover's own events. If no report is made, the link
+/// fails, and is restored with the re-established connection.
 #[test]
-fn a_sender_is_told_of_handovers_and_outages() {
+fn a_sender_is_notified_of_handovers_and_outages() {
     for (trigger, begins, ends, notices) in [
         ("a3", "handover-start", "handover-complete", ["handover-begins", "handover-done"]),
         ("none", "radio-link-failure", "rrc-reestablished", ["outage-begins", "outage-over"]),
@@ -363,7 +363,7 @@ fn a_sender_is_told_of_handovers_and_outages() {
     }
 }
 
-/// A window of 20 segments, and what was heard of the link.
+/// A window of 20 segments, and the notices received about the link.
 #[derive(Clone, Debug)]
 struct Listener(Arc<Mutex<Vec<(f64, &'static str)>>>);
 
@@ -386,11 +386,11 @@ impl CongestionControl for Listener {
     }
 }
 
-/// Notices as a sender heard them, and the events of its link: when, and which.
+/// Notices as a sender received them, and the events of its link: time and kind.
 type Heard = (Vec<(f64, &'static str)>, Vec<(f64, String)>);
 
-/// The notices that a sender hears while its receiver drives by `trigger`, and the events of its
-/// link.
+/// Returns the notices that a sender receives while its receiver drives by `trigger`, and the
+/// events of its link.
 fn heard(trigger: &str, more: &str) -> Heard {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let listener = Listener(Arc::clone(&heard));
@@ -403,11 +403,12 @@ fn heard(trigger: &str, more: &str) -> Heard {
     (told, events_of(&output, "hint/h"))
 }
 
-/// Beside the connection each notice comes once, 5 ms after its event. In the ACKs' option, which
-/// repeats the newest notice in each of hundreds of ACKs, the sender hears it once too. What begins
-/// an interruption cannot come through it: the last word is what ended it.
+/// Outside the connection each notice arrives once, 5 ms after its event. In the ACKs' option,
+/// which repeats the newest notice in each of hundreds of ACKs, the sender also receives it once.
+/// The notice of the start of an interruption cannot arrive through it: the last notice is that of
+/// its end.
 #[test]
-fn a_notice_is_heard_once_whichever_way_it_goes() {
+fn a_notice_is_received_once_on_either_path() {
     for trigger in ["a3", "none"] {
         let (told, events) = heard(trigger, "delay = '5 ms'\n");
         assert_eq!(told.len(), events.len());
@@ -420,7 +421,7 @@ fn a_notice_is_heard_once_whichever_way_it_goes() {
             told.last().unwrap_or_else(|| panic!("{trigger}: nothing was heard of {events:?}"));
         assert_eq!(notice, last);
         // The timer of a segment that was lost in a failed link may have to expire before there is
-        // an ACK: a second at the first.
+        // an ACK: one second for the first expiry.
         assert!((*over..over + 2.0).contains(at), "{at}: {over}");
         let mut kinds: Vec<_> = told.iter().map(|(_, notice)| *notice).collect();
         kinds.dedup();
@@ -429,21 +430,22 @@ fn a_notice_is_heard_once_whichever_way_it_goes() {
     }
 }
 
-/// `stop` bounds notices as it does reports, and a way that loses all reports loses notices.
+/// `stop` ends notices as it ends reports, and a path that loses all reports loses notices.
 #[test]
-fn notices_go_the_way_of_reports() {
+fn notices_use_the_path_of_reports() {
     for (bound, told) in [("", true), ("stop = '1 s'\n", false), ("start = '11.9 s'\n", false)] {
         let output = run_text(&drive("a3", &format!("{AWARE}{HINT}{bound}")));
         assert_eq!(!events_of(&output, "hint/h").is_empty(), told, "{bound}");
     }
 }
 
-/// Driving from one cell to the next, close coupling asks the buffer above the serving cell:
+/// During a drive from one cell to the next, close coupling uses the buffer above the serving cell:
 /// nothing is lost below it, and the layer-2 queue stays near zero in both cells. Only during the
-/// interruption it holds what was under way and has to be sent again. Status reports come as fast
-/// as the uplink's full power carries them: what they confirm leaves the queue.
+/// interruption it holds the data that was in transmission and must be sent again. Status reports
+/// come as fast as the uplink's full power carries them: the data that they confirm leaves the
+/// queue.
 #[test]
-fn an_ip_buffer_goes_along_with_a_handover() {
+fn an_ip_buffer_moves_with_a_handover() {
     let output = run_text(
         "[scenario]\nname = 'drive'\nduration = '12 s'\n\
          [link.core]\nbetween = ['server', 'gateway']\ndelay = '0 ms'\n\
@@ -472,7 +474,7 @@ fn an_ip_buffer_goes_along_with_a_handover() {
 }
 
 #[test]
-fn mistakes_in_hints_are_told_with_their_remedy() {
+fn mistakes_in_hints_are_reported_with_their_remedy() {
     let refused = |text: String| match Scenario::parse(&text, "test.toml", Path::new(""), &[]) {
         Ok(_) => panic!("accepted:\n{text}"),
         Err(e) => e.to_string(),

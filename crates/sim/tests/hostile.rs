@@ -1,4 +1,4 @@
-//! Bad input of every kind ends in an error that says where, and leaves no result folder.
+//! Invalid input of every kind ends in an error with its position, and leaves no result folder.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ const GOOD: &str = "[scenario]\nname = 'x'\nduration = '1 s'\n\
                     [link.l]\nbetween = ['a', 'b']\nrate = '1 Mbit/s'\n\
                     [flow.f]\nfrom = 'a'\nto = 'b'\n";
 
-/// The message about `text`, which must be refused.
+/// Returns the error message about `text`, which must be refused.
 fn refused(text: &str, base: &Path) -> String {
     match Scenario::parse(text, "bad.toml", base, &[]) {
         Ok(_) => panic!("accepted:\n{text}"),
@@ -19,7 +19,7 @@ fn refused(text: &str, base: &Path) -> String {
 }
 
 #[test]
-fn mistakes_are_told_with_line_and_column() {
+fn mistakes_are_reported_with_line_and_column() {
     let base = folder("hostile");
     for (line, bad, place, word) in [
         ("duration = '1 s'", "duration = '1 furlong'", "bad.toml:3:", "min, h"),
@@ -56,7 +56,8 @@ fn mistakes_are_told_with_line_and_column() {
     assert_eq!(std::fs::read_dir(&base).unwrap().count(), 0);
 }
 
-/// Fading without a path has no channel, with four thousand million no machine has the memory.
+/// Fading without a path has no channel; with four thousand million paths no machine has the
+/// memory.
 #[test]
 fn fading_has_paths() {
     let base = folder("hostile-fading");
@@ -88,14 +89,14 @@ fn broken_traces_are_refused_with_their_line() {
         let message = refused(&GOOD.replacen("rate = '1 Mbit/s'", "trace = 't'", 1), &base);
         assert!(message.contains("bad.toml:6:") && message.contains(word), "{content:?}:\n{message}");
     }
-    // A folder is no trace, nor is a scenario that is one.
+    // A folder is not a valid trace, nor a valid scenario.
     std::fs::create_dir(base.join("d")).unwrap();
     assert!(refused(&GOOD.replacen("rate = '1 Mbit/s'", "trace = 'd'", 1), &base).contains("folder"));
     assert!(Scenario::load(&base.join("d"), &[]).is_err());
     assert!(Scenario::load(&base.join("missing.toml"), &[]).is_err());
 }
 
-/// A file of zeros, sparse, as large as it likes: refused before it is read whole.
+/// A large sparse file of zeros is refused before it is read whole.
 #[test]
 fn gigabytes_of_zeros_are_refused_at_once() {
     let base = folder("zeros");
@@ -122,7 +123,7 @@ fn a_folder_in_use_is_not_touched() {
     assert_eq!(std::fs::read_dir(&base).unwrap().count(), 1);
 }
 
-/// Packets that go round without using time would go round for ever.
+/// Packets that use no time in a loop would circulate forever.
 #[test]
 fn time_that_stands_still_is_an_error() {
     let base = folder("standstill");

@@ -1,4 +1,4 @@
-//! Layouts in a scenario: one table of cells becomes many, and UEs find theirs.
+//! Layouts in a scenario: one table of cells becomes many, and UEs select their cells.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -27,8 +27,8 @@ fn names(output: &RunOutput, table: &str, column: &str) -> Vec<String> {
     batches.iter().flat_map(column).collect()
 }
 
-/// 7 sites of 3 sectors, two UEs dropped in each sector. All are served, by cells that the layout
-/// has, and many by others than the one that they stand in: shadowing of 8 dB moves the borders.
+/// 7 sites of 3 sectors, two UEs dropped in each sector. All are served, by cells of the layout,
+/// and many not by the cell of the sector that they are in: shadowing of 8 dB moves the borders.
 #[test]
 fn ues_of_a_layout_are_served_by_its_cells() {
     let output = run_text(MACRO);
@@ -41,11 +41,12 @@ fn ues_of_a_layout_are_served_by_its_cells() {
     assert!(cells.is_subset(&known), "{cells:?}");
 }
 
-/// The manifest has the place and direction of each cell that a layout makes. Expected: the second
-/// site lies 500 m along the x axis, the third at 60 degrees; sectors look to 30, 150 and 270
-/// degrees. A scenario without a layout has its cells' places in its text, and no such entry.
+/// The manifest has the place and direction of each cell that a layout creates. Expected: the
+/// second site is 500 m along the x axis, the third at 60 degrees; the sectors' directions are 30,
+/// 150 and 270 degrees. A scenario without a layout has its cells' places in its text, and no such
+/// entry.
 #[test]
-fn the_manifest_says_where_the_cells_of_a_layout_stand() {
+fn the_manifest_lists_the_places_of_the_cells_of_a_layout() {
     let output = run_text(MACRO);
     let cells = output.manifest()["places"].as_array().unwrap();
     assert_eq!(cells.len(), 21);
@@ -68,9 +69,9 @@ fn the_manifest_says_where_the_cells_of_a_layout_stand() {
 }
 
 /// The manifest has the place of each station that is placed at random: on the ring around its
-/// access point. One with a position of its own has it in the scenario.
+/// access point. A station with a position of its own has it in the scenario.
 #[test]
-fn the_manifest_says_where_stations_of_a_ring_stand() {
+fn the_manifest_lists_the_places_of_stations_of_a_ring() {
     let output = run_text(
         "[scenario]\nname = 'ring'\nduration = '100 ms'\n\
          [ap.home]\nradio = { position = ['100 m', '50 m', '2 m'] }\n\
@@ -91,8 +92,8 @@ fn the_manifest_says_where_stations_of_a_ring_stand() {
     }
 }
 
-/// A UE between two cells goes to the stronger one. Friis, 100 m and 200 m: 6 dB; a cell that has
-/// 10 dB more power wins, one that has 3 dB more does not.
+/// A UE between two cells is served by the stronger one. Friis, 100 m and 200 m: 6 dB; a second
+/// cell with 10 dB more power serves it, one with 3 dB more does not.
 #[test]
 fn the_strongest_cell_serves() {
     let text = |power: &str| {
@@ -113,9 +114,9 @@ fn the_strongest_cell_serves() {
     }
 }
 
-/// One more UE, and one more group, move nobody else.
+/// An added UE and an added group do not change the places of the others.
 #[test]
-fn more_ues_shift_nobody() {
+fn more_ues_do_not_move_the_others() {
     let place = |text: &str| {
         let scenario = Scenario::parse(text, "t", Path::new(""), &[]).unwrap();
         let (batches, _) = lasthop_sim::survey::geometry(&scenario, 1, &mut |_| true).unwrap().into_parts();
@@ -138,8 +139,8 @@ fn more_ues_shift_nobody() {
     assert!((1..=3).all(|i| radius(&more[&format!("a-{i}")]) < 250.0));
 }
 
-/// Walkers in a disc and drivers in a square: the run balances, and twice the same seed is twice
-/// the same run.
+/// Walkers in a disc and drivers in a square: the packets of the run balance, and the same seed
+/// gives the same run.
 #[test]
 fn moving_ues_are_served() {
     let walk = |mobility: &str| {
@@ -163,7 +164,7 @@ fn moving_ues_are_served() {
 }
 
 #[test]
-fn mistakes_about_layouts_are_told_with_their_remedy() {
+fn mistakes_about_layouts_are_reported_with_their_remedy() {
     let refused = |text: &str| match Scenario::parse(text, "test.toml", Path::new(""), &[]) {
         Ok(_) => panic!("accepted:\n{text}"),
         Err(e) => e.to_string(),
@@ -205,8 +206,8 @@ fn mistakes_about_layouts_are_told_with_their_remedy() {
     assert!(scenario.warnings().to_string().contains("omnidirectional antennas"), "{}", scenario.warnings());
 }
 
-/// Two cells with blocks of their own for the edge: the keys are read, a range beyond the cell is
-/// told at its place, and so is one that holds no whole group (3 blocks each in 10 MHz).
+/// Two cells with separate blocks for the edge: the keys are read; a range beyond the cell is
+/// reported at its place, and so is a range without a whole group (3 blocks each in 10 MHz).
 #[test]
 fn frequency_reuse_is_a_key_of_the_cell() {
     let text = |reuse: &str| {
@@ -233,8 +234,7 @@ fn frequency_reuse_is_a_key_of_the_cell() {
     assert_balanced(&run_text(&text(strict)));
 }
 
-/// With a handover each site is an eNB of its own and its sectors are that eNB's; one that is named
-/// is the eNB of all.
+/// With a handover each site is a separate eNB with its sectors; a given eNB serves all.
 #[test]
 fn each_site_is_an_enb() {
     let enbs = |more: &str| -> Vec<String> {
@@ -249,8 +249,8 @@ fn each_site_is_an_enb() {
     assert_eq!(enbs("enb = 'cloud'\n"), vec!["cloud"; 21]);
 }
 
-/// A car passes three masts of one layout: it changes from eNB to eNB, and what had come to the old
-/// one is forwarded over X2.
+/// A car passes three masts of one layout: it changes from eNB to eNB, and packets that had come to
+/// the old one are forwarded over X2.
 #[test]
 fn packets_are_forwarded_between_the_sites_of_a_layout() {
     let text = |enb: &str| {
@@ -275,8 +275,8 @@ fn packets_are_forwarded_between_the_sites_of_a_layout() {
     assert_eq!(forwarded("enb = 'one'\n"), 0, "the cells of one eNB have one PDCP");
 }
 
-/// Sectors take turns: 50 blocks, 16 for the edge of each of three sectors (or, with hard reuse,
-/// for each of them).
+/// Sectors use successive blocks: 50 blocks, 16 for the edge of each of three sectors (or, with
+/// hard reuse, for each of them).
 #[test]
 fn blocks_by_sector_follow_each_other() {
     let text = |keys: &str, by_sector: &str| {
@@ -309,8 +309,8 @@ fn blocks_by_sector_follow_each_other() {
     ));
 }
 
-/// `faded_interferers`: "all" is read, runs, reads back as itself, and is another channel than that
-/// of the strongest three.
+/// `faded_interferers`: "all" is accepted, runs, reads back as itself, and gives another channel
+/// than the strongest three.
 #[test]
 fn every_interferer_may_fade() {
     let text = |interferers: &str| {
@@ -332,13 +332,13 @@ fn every_interferer_may_fade() {
     let (all, three, none) = (sinr("'all'"), sinr("3"), sinr("0"));
     assert_eq!(all.len(), three.len());
     assert!(all != three && three != none);
-    // More than there are is all of them.
+    // A number above that of the interferers means all of them.
     assert!(sinr("20").iter().zip(&all).all(|(a, b)| a == b || (a.is_nan() && b.is_nan())));
 }
 
-/// `cell.NAME.down` of a layout switches all of its cells, of one of its cells that one alone: at
-/// the first moment 21 cells fall silent, at the second one speaks again, and its UEs hear again
-/// what is sent to them.
+/// `cell.NAME.down` of a layout switches all of its cells, that of one cell only this cell: at the
+/// first time 21 cells stop transmitting, at the second one of them resumes, and its UEs receive
+/// again.
 #[test]
 fn cells_of_a_layout_are_switched_together_or_alone() {
     let at = |changes: &str| run_text(&format!("{MACRO}{changes}"));
@@ -350,15 +350,15 @@ fn cells_of_a_layout_are_switched_together_or_alone() {
         |o: &RunOutput, kind: &str| names(o, "events", "kind").iter().filter(|k| *k == kind).count();
     assert_eq!((switched(&none, "cell-down"), switched(&none, "cell-up")), (21, 0));
     assert_eq!((switched(&one, "cell-down"), switched(&one, "cell-up")), (21, 1));
-    // 800 ms of packets, 300 ms of which find a cell on.
+    // 800 ms of packets, 300 ms of them with a cell on.
     assert!(received(&none) < received(&all) / 2, "{} of {}", received(&none), received(&all));
     assert!(received(&one) > received(&none), "{} {}", received(&one), received(&none));
 }
 
-/// What a change names must be there: a cell, a link, a bearer or a sidelink that is not is a
-/// mistake and not a new one.
+/// The object of a change must exist: an unknown cell, link, bearer or sidelink is an error, not a
+/// new object.
 #[test]
-fn changes_of_what_is_not_there_are_mistakes() {
+fn changes_of_unknown_objects_are_mistakes() {
     for (key, value, says, help) in [
         ("cell.macor.down", "true", "nothing is called `macor`", "did you mean `macro`?"),
         ("cell.macro-9-1.down", "true", "nothing is called `macro-9-1`", ""),

@@ -6,7 +6,8 @@ use arrow::datatypes::Int32Type;
 use crate::common::{assert_balanced, real, run_text, whole};
 use lasthop_sim::Scenario;
 
-/// One flow over a link of 10 Mbit/s and 50 ms; `app` are further parameters, `rest` further text.
+/// Returns one flow over a link of 10 Mbit/s and 50 ms; `app` are further parameters, `rest`
+/// further text.
 fn call(duration: &str, app: &str, rest: &str) -> String {
     format!(
         "[scenario]\nname = 'media'\nduration = '{duration}'\n\
@@ -19,7 +20,7 @@ fn call(duration: &str, app: &str, rest: &str) -> String {
 /// each with 28 octets of UDP and IP: 6418. They leave at 1.5 times the rate, 2.25 Mbit/s, so the
 /// last one 5 * 1200 * 8 / 2.25 Mbit/s = 21.333 ms after the first; it takes 278 * 8 / 10 Mbit/s =
 /// 0.2224 ms of the line and 50 ms to arrive. In 9.99 s there are 300 frames, the last at 9.967 s:
-/// it and the one before it are on their way at the end, but for two packets of the latter.
+/// it and the one before it are in transmission at the end, except two packets of the latter.
 #[test]
 fn frames_are_packets_of_rtp_udp_and_ip_and_leave_at_the_paced_rate() {
     let output = run_text(&call("9.99 s", ", noise = 0", ""));
@@ -29,32 +30,32 @@ fn frames_are_packets_of_rtp_udp_and_ip_and_leave_at_the_paced_rate() {
     let delay = real(&output, "applications", "time_mean_s")[0];
     assert!((delay - (0.021_333_3 + 0.000_222_4 + 0.05)).abs() < 1e-6, "{delay}");
     let [packets, octets] = ["tx_packets", "tx_bytes"].map(|c| whole(&output, "flows", c)[0]);
-    // All of 299 frames, and of the last one those that leave within 23 ms: all six.
+    // All of 299 frames, and of the last one the packets that leave within 23 ms: all six.
     assert_eq!((packets, octets), (300 * 6, 300 * 6418));
     let rate = real(&output, "applications", "bitrate_mean_bps")[0];
     assert!((rate - 300.0 * 6250.0 * 8.0 / 9.99).abs() < 1.0, "{rate}");
 }
 
 /// 160 kbit/s in 20 frames/s: a packet of 1000 octets every 50 ms. The first report is made 50 ms
-/// after the first packet, when the second one has just come; the next packet comes 50 ms later, so
-/// reports are 100 ms apart and each has two new packets and the two before them. RFC 8888: 20
-/// octets and 4 for two metrics, with 28 of UDP and IP: 52 the first one, 56 the others.
+/// after the first packet, just after the second one has arrived; the next packet comes 50 ms
+/// later, so reports are 100 ms apart and each has two new packets and the two before them. RFC
+/// 8888: 20 octets and 4 for two metrics, with 28 of UDP and IP: 52 the first one, 56 the others.
 #[test]
-fn reports_are_as_large_as_their_layout_says() {
+fn reports_have_the_size_of_their_layout() {
     let app = ", min_rate = '160 kbit/s', start_rate = '160 kbit/s', max_rate = '160 kbit/s', noise = 0, \
                frame_rate = 20, min_frame_rate = 20";
     let output = run_text(&call("9.99 s", app, ""));
     // From 0.1008 s on, every 0.1 s until 9.99 s.
     assert_eq!(whole(&output, "flows", "reverse_tx_packets"), [99]);
     assert_eq!(whole(&output, "flows", "reverse_tx_bytes"), [52 + 98 * 56]);
-    // Its packet waited for less than 1/1024 s at the receiver, as far as the report can say.
+    // Its packet waited for less than 1/1024 s at the receiver, the resolution of the report.
     let rtt = *real(&output, "media", "rtt_s").last().unwrap();
     let wire = 0.1 + 1028.0 * 8.0 / 10e6 + 56.0 * 8.0 / 10e6;
     assert!((rtt - wire).abs() < 1.0 / 1024.0, "{rtt} {wire}");
 }
 
-/// On 1 Mbit/s a constant 1.5 Mbit/s gets what the line takes: 6250 of the 6418 octets of each
-/// frame, less what differs between dropped packets of 1228 and of 278 octets.
+/// On 1 Mbit/s a constant 1.5 Mbit/s gets the rate of the line: 6250 of the 6418 octets of each
+/// frame, less the difference between dropped packets of 1228 and of 278 octets.
 #[test]
 fn a_constant_rate_above_the_capacity_gets_the_capacity_and_loses_the_rest() {
     let text = call("20 s", "", "").replace("10 Mbit/s", "1 Mbit/s");
@@ -65,7 +66,7 @@ fn a_constant_rate_above_the_capacity_gets_the_capacity_and_loses_the_rest() {
     assert!((mean / 1e6 - 6250.0 / 6418.0).abs() < 0.01, "{mean}");
     let lost = whole(&output, "media", "lost").iter().sum::<u64>();
     let dropped = whole(&output, "flows", "lost_dropped")[0];
-    // The sender does not know of those of the last round trip.
+    // The losses of the last round trip have not been reported to the sender.
     assert!(lost <= dropped && lost + 40 > dropped, "{lost} of {dropped}");
 }
 
@@ -94,7 +95,7 @@ fn packets_are_ecn_capable_where_the_flow_says_so() {
     assert!(marked("ect1") > 100);
 }
 
-/// Reports are packets like others: they are lost, doubled and overtaken, and nothing breaks.
+/// Reports are ordinary packets: they are lost, duplicated and overtaken without an error.
 #[test]
 fn reports_may_be_lost_and_reordered() {
     let link = "loss = '20 %'\nduplication = '10 %'\njitter = '40 ms'\nreordering = true\ndelay =";
@@ -106,9 +107,9 @@ fn reports_may_be_lost_and_reordered() {
     }
 }
 
-/// Nothing comes back: the flow goes on with what its control does then, in bounded memory.
+/// No report arrives: the flow continues as its control specifies for this case, in bounded memory.
 #[test]
-fn a_dead_way_back_stops_nobody() {
+fn a_dead_reverse_path_does_not_stop_the_flow() {
     for control in controls() {
         let rest = "[fault.dead]\nlink = 'x.reverse'\naction = 'drop'\n";
         let output = run_text(&call("20 s", &format!(", control = '{}'", control), rest));
@@ -167,7 +168,7 @@ fn variables_of_media_are_recorded_and_waited_for() {
     assert!(whole(&output, "flows", "tx_packets")[0] < 60);
 }
 
-/// `flows` calls with this control over `rate`, 50 ms and a queue of 300 ms (RFC 8867's wired
+/// Runs `flows` calls with this control over `rate`, 50 ms and a queue of 300 ms (RFC 8867's wired
 /// set-up).
 fn shared(
     control: &str,
@@ -186,8 +187,8 @@ fn shared(
     run_text(&text.replace("delay =", &queue))
 }
 
-/// The mean of a column of the table `media` over the rows of flow number `n` of `of` from a time
-/// on.
+/// Returns the mean of a column of the table `media` over the rows of flow number `n` of `of` from
+/// a time on.
 fn late(output: &lasthop_sim::RunOutput, column: &str, (n, of): (usize, usize), from_s: f64) -> f64 {
     let times = real(output, "media", "time_s");
     let values = real(output, "media", column);
@@ -196,7 +197,7 @@ fn late(output: &lasthop_sim::RunOutput, column: &str, (n, of): (usize, usize), 
     rows.iter().sum::<f64>() / rows.len() as f64
 }
 
-/// The mean of a variable of the table `cc` from a time on.
+/// Returns the mean of a variable of the table `cc` from a time on.
 fn variable(output: &lasthop_sim::RunOutput, name: &str, from_s: f64) -> f64 {
     let (times, values) = (real(output, "cc", "time_s"), real(output, "cc", "value"));
     let names = names(output, "cc", "variable");
@@ -210,9 +211,9 @@ fn variable(output: &lasthop_sim::RunOutput, name: &str, from_s: f64) -> f64 {
 }
 
 /// RFC 8698 equation 5 is zero where the congestion signal, here queueing delay alone, is
-/// XREF * RMAX / r_ref: 10 ms * 1.5 Mbit/s / r_ref. On 1 Mbit/s what arrives is 1200 of 1228
-/// octets at most, and 0.96 at least with the short packets at the ends of frames; r_ref is up to
-/// 5 % higher, by the shaping buffer.
+/// XREF * RMAX / r_ref: 10 ms * 1.5 Mbit/s / r_ref. On 1 Mbit/s the goodput is 1200 of 1228 octets
+/// at most, and 0.96 at least with the short packets at the ends of frames; r_ref is up to 5 %
+/// higher, by the shaping buffer.
 #[test]
 fn nada_keeps_the_queue_of_its_fixed_point() {
     let more = "[output]\ncc = 'interval'\n";
@@ -245,9 +246,9 @@ fn controls_come_near_the_capacity_and_share_it() {
 }
 
 /// The same link with a queue that marks ECT(1) from 5 ms on: SCReAM in its mode for L4S keeps the
-/// queue near that, with hardly a loss. NADA takes marks for 2 ms at 1 %.
+/// queue near that, with few losses. NADA treats marks of 1 % as 2 ms of delay.
 #[test]
-fn marks_are_followed() {
+fn controls_respond_to_marks() {
     for control in ["scream", "nada"] {
         let queue = "queue = { kind = 'step', threshold_time = '5 ms' }\ndelay =";
         let run = |ecn: &str| {
@@ -274,7 +275,7 @@ fn names(output: &lasthop_sim::RunOutput, table: &str, column: &str) -> Vec<Stri
     found
 }
 
-/// A call of 2 s that begins at 1 s: frames until 3 s, and a resume later does not begin it anew.
+/// A call of 2 s that begins at 1 s: frames until 3 s, and a later resume does not restart it.
 #[test]
 fn a_call_ends_after_its_length() {
     let at = "[[at]]\nt = '4 s'\npause = 'flow.call'\n[[at]]\nt = '5 s'\nresume = 'flow.call'\n";
@@ -282,7 +283,7 @@ fn a_call_ends_after_its_length() {
     let output = run_text(&text);
     assert_balanced(&output);
     for (time, rate) in real(&output, "media", "time_s").iter().zip(real(&output, "media", "encoder_bps")) {
-        // The frame of 1 s is one of the interval that ends then.
+        // The frame of 1 s belongs to the interval that ends then.
         assert_eq!(rate > 0.0, *time > 0.95 && *time < 3.05, "{time} {rate}");
     }
     let wrong =

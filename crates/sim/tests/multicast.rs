@@ -38,7 +38,7 @@ fn texts(output: &RunOutput, table: &str, column: &str) -> Vec<String> {
     cells.collect()
 }
 
-/// The sum of a column of `radio` over the rows of the sidelink.
+/// Returns the sum of a column of `radio` over the rows of the sidelink.
 fn on_sidelinks(output: &RunOutput, column: &str) -> f64 {
     let directions = texts(output, "radio", "direction");
     let values = texts(output, "radio", column);
@@ -46,8 +46,8 @@ fn on_sidelinks(output: &RunOutput, column: &str) -> f64 {
     of.filter_map(|(_, v)| v.parse::<f64>().ok()).sum()
 }
 
-/// 80 kbit/s in datagrams of 500 B are 20 a second: 201 from 0 to 10 s, of which the last is on its
-/// way at the end; each to 3 receivers, in the same resource blocks as to one.
+/// 80 kbit/s in datagrams of 500 B are 20 a second: 201 from 0 to 10 s, of which the last is in
+/// transmission at the end; each to 3 receivers, in the same resource blocks as to one.
 #[test]
 fn a_flow_to_a_group_has_a_row_for_each_receiver_and_is_sent_once() {
     let run = |count: u32| {
@@ -70,8 +70,8 @@ fn a_flow_to_a_group_has_a_row_for_each_receiver_and_is_sent_once() {
     }
 }
 
-/// Some UDP applications judge each packet by itself, or send packets that links cut to pieces:
-/// each receiver puts them together.
+/// Some UDP applications evaluate each packet separately, or send packets that links fragment: each
+/// receiver reassembles them.
 #[test]
 fn each_receiver_has_its_own_packets_and_fragments() {
     let large = "app = { kind = \"cbr\", rate = \"80 kbit/s\", size = \"4000 B\" }";
@@ -96,15 +96,15 @@ fn each_receiver_has_its_own_packets_and_fragments() {
     let voip = TALK.replace(small, "app = \"voip\"").replace("interval", "steps = true\ninterval");
     let voip = run_text(&voip);
     assert_eq!(whole(&voip, "flows", "tx_packets"), [501; 3]);
-    // The first datagram is the packets 0 to 2, one for each receiver, and all are named with the
+    // The first datagram is the packets 0 to 2, one for each receiver, and all are listed with the
     // block that carries it.
     let (steps, packets) = (texts(&voip, "steps", "step"), whole(&voip, "steps", "packet"));
     let carried: Vec<u64> = (0..steps.len()).filter(|i| steps[*i] == "data").map(|i| packets[i]).collect();
     assert!((0..3).all(|p| carried.contains(&p)), "{carried:?}");
 }
 
-/// Without fading all is decoded up to 70 m away, where -8 dBm leave some 19 dB above the noise;
-/// fading of the links between the UEs costs the receivers blocks, each its own.
+/// Without fading all is decoded up to 70 m away, where -8 dBm leave about 19 dB above the noise;
+/// fading of the links between the UEs makes each receiver lose other blocks.
 #[test]
 fn links_between_ues_fade() {
     let fading = |more: &str| {
@@ -126,12 +126,12 @@ fn links_between_ues_fade() {
 fn delays_are_those_of_one_direct_leg() {
     let output = run_text(TALK);
     let delays = real(&output, "flows", "delay_mean_s");
-    // Report, grant and block: 15 ms of the published timeline, up to one more to the next TTI.
+    // Report, grant and block: 15 ms of the published timeline, plus up to one to the next TTI.
     assert!(delays.iter().all(|d| (0.015..0.0165).contains(d)), "{delays:?}");
 }
 
 #[test]
-fn mistakes_about_groups_are_told_with_their_remedy() {
+fn mistakes_about_groups_are_reported_with_their_remedy() {
     let told = |text: &str| match lasthop_sim::Scenario::parse(text, "t.toml", std::path::Path::new(""), &[])
     {
         Ok(_) => panic!("accepted:\n{text}"),

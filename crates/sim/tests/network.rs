@@ -1,4 +1,5 @@
-//! Links, fragments, changes, bearers: what goes in comes out, less what the scenario takes.
+//! Links, fragments, changes, bearers: all packets sent are received, except those that the
+//! scenario drops.
 
 use crate::common::{assert_balanced, folder, real, run_text, scenario, scenario_in, whole};
 use lasthop_sim::{Simulation, run};
@@ -74,7 +75,7 @@ fn a_change_is_in_force_from_its_moment_on() {
     assert!((real(&planned, "flows", "delay_min_s")[0] - 0.004).abs() < 1e-9);
     assert!((real(&planned, "flows", "delay_max_s")[0] - 0.054).abs() < 1e-9);
 
-    // The same by hand.
+    // The same by a call.
     let mut simulation = Simulation::new(&scenario(text), None).unwrap();
     simulation.step_until(Instant(9_999_999_999)).unwrap();
     simulation.step_until(Instant::from_secs(10)).unwrap();
@@ -148,8 +149,8 @@ fn a_trace_gives_its_mean_rate() {
     assert!((throughput / 3e6 - 1.0).abs() < 0.01, "{throughput}");
 }
 
-/// Memory does not grow with simulated time: what is inside at the end of a long run is what is
-/// inside of a short one.
+/// Memory does not grow with simulated time: a long run holds as many packets at its end as a short
+/// one.
 #[test]
 fn nothing_piles_up_over_time() {
     let text = |seconds: u32| {
@@ -175,21 +176,21 @@ fn nothing_piles_up_over_time() {
     let (short, long) = (go(100), go(1000));
     assert!(short.0 < 200 && long.0 < 200, "{} and {} packets inside", short.0, long.0);
     if let (Some(before), Some(after)) = (short.1, long.1) {
-        // Other tests of this process come and go; a leak of 100 B a segment alone would be 8 MiB
+        // Other tests of this process start and end; a leak of 100 B a segment alone would be 8 MiB
         // more.
         assert!(after - before < 50.0, "{before} MiB after 100 s, {after} MiB after 1000 s");
     }
 }
 
-/// A send buffer smaller than an answer: nothing of what the application writes may be lost on the
-/// way to the stream (swarm seed 3508), and asking for room after the close is harmless (seed
+/// A send buffer smaller than an answer: no data written by the application may be lost before it
+/// is in the stream (swarm seed 3508), and a query for free space after the close is harmless (seed
 /// 1162).
 #[test]
 fn a_slow_source_never_waits_for_its_send_buffer() {
     // Between two packets everything is acknowledged, so the buffer of 128 KiB is empty at each
-    // write: whenever one looks, all that was written 40 ms ago has arrived (the path takes 10 ms).
-    // At 0.5 Mbit/s the buffer's worth has been written once in 2.1 s, and 43 packets of 3000 B do
-    // not quite fill it.
+    // write: at any time, all that was written 40 ms ago has arrived (the path takes 10 ms). At 0.5
+    // Mbit/s the buffer's size has been written once in 2.1 s, and 43 packets of 3000 B do not
+    // quite fill it.
     for tenths in (5..100).step_by(5) {
         let output = run_text(&format!(
             "[scenario]\nname = 'slow'\nduration = '{}.{} s'\n\
@@ -199,7 +200,7 @@ fn a_slow_source_never_waits_for_its_send_buffer() {
             tenths / 10,
             tenths % 10
         ));
-        let began = 0.020_1; // two ways of the handshake
+        let began = 0.020_1; // two one-way delays of the handshake
         let due = ((f64::from(tenths) / 10.0 - 0.040 - began) / 0.048).floor() as u64 + 1;
         assert!(whole(&output, "flows", "app_bytes")[0] >= due * 3000, "after {tenths} tenths of a second");
     }
@@ -219,9 +220,9 @@ fn a_tiny_send_buffer_loses_nothing() {
     }
 }
 
-/// A link that stands still goes on and gets a longer delay and loss at one instant; a flow starts
-/// and another stops. The first packet that leaves then has the new delay, whichever table comes
-/// first.
+/// A stopped link restarts and gets a longer delay and loss at one instant; a flow starts and
+/// another stops. The first packet that leaves then has the new delay, with either order of the
+/// tables.
 #[test]
 fn the_order_of_changes_of_one_instant_does_not_matter() {
     let tables = [
@@ -247,7 +248,7 @@ fn the_order_of_changes_of_one_instant_does_not_matter() {
     }
 }
 
-/// What has no order cannot say two things.
+/// Changes without an order must not contradict each other.
 #[test]
 fn changes_of_one_instant_that_contradict_each_other_are_refused() {
     let refused = |more: &str| {
@@ -267,8 +268,9 @@ fn changes_of_one_instant_that_contradict_each_other_are_refused() {
     assert!(refused(flow).contains("`flow.f` starts and stops at 2 s"), "{}", refused(flow));
 }
 
-/// One flow beside `count` links in all, for 5 s with the output that a user gets by default: work
-/// done (events and packets, in parcels of ten), rows of the table `queues`, octets delivered.
+/// Runs one flow beside `count` links in all, for 5 s with the default output. Returns the work
+/// done (events and packets, in parcels of ten), the rows of the table `queues`, and the octets
+/// delivered.
 fn beside_idle_links(count: usize) -> [u64; 3] {
     let links: String = (0..count)
         .map(|i| format!("[link.l{i}]\nbetween = ['a{i}', 'b{i}']\nrate = '10 Mbit/s'\n"))
@@ -284,9 +286,8 @@ fn beside_idle_links(count: usize) -> [u64; 3] {
     [parcels, whole(&output, "queues", "bytes").len() as u64, whole(&output, "flows", "app_bytes")[0]]
 }
 
-/// A table of all pairs of nodes would take 43 GB with 30 000 links. Work: a link that carries
-/// nothing has no events, so 29 000 more add none. Rows: both directions of each link every 100 ms,
-/// 50 times.
+/// A table of all pairs of nodes would take 43 GB with 30 000 links. Work: an idle link has no
+/// events, so 29 000 more add none. Rows: both directions of each link every 100 ms, 50 times.
 #[test]
 fn thirty_thousand_idle_links_cost_what_they_are() {
     let [few, many] = [1000, 30_000].map(beside_idle_links);
@@ -295,7 +296,7 @@ fn thirty_thousand_idle_links_cost_what_they_are() {
     assert_eq!([few[1], many[1]], [1000 * 2 * 50, 30_000 * 2 * 50]);
 }
 
-/// A column of truths; missing ones are false.
+/// Returns a column of booleans; missing ones are false.
 fn truths(output: &lasthop_sim::RunOutput, table: &str, column: &str) -> Vec<bool> {
     use arrow::array::{Array, AsArray};
     let (batches, _) = output.table(table).unwrap();
@@ -306,8 +307,8 @@ fn truths(output: &lasthop_sim::RunOutput, table: &str, column: &str) -> Vec<boo
     all.collect()
 }
 
-/// `drops` says of each packet what `packets` says of its sending, and the senders count as many
-/// retransmissions.
+/// `drops` has the same retransmission flag for each packet as `packets` at its sending, and the
+/// senders count as many retransmissions.
 #[test]
 fn drops_say_whether_a_packet_was_a_retransmission() {
     for profile in ["linux-6", "rfc", "ns2"] {
@@ -332,9 +333,9 @@ fn drops_say_whether_a_packet_was_a_retransmission() {
     }
 }
 
-/// What has arrived is at least what is acknowledged, and grows no faster than the link carries:
-/// 1460 of 1500 octets of 10 Mbit/s, and a packet in progress at either end of an interval. What is
-/// acknowledged jumps beyond that.
+/// The octets that have arrived are at least those acknowledged, and grow no faster than the link
+/// carries: 1460 of 1500 octets of 10 Mbit/s, and a packet in progress at either end of an
+/// interval. The acknowledged octets jump beyond that.
 #[test]
 fn octets_that_arrived_are_those_that_the_link_carried() {
     let output = run_text(
@@ -369,8 +370,8 @@ fn flows_have_the_times_of_their_first_and_last_packets() {
     assert!(first[1].is_nan() && last[1].is_nan());
 }
 
-/// Processing times are uniform up to `scenario.jitter` where packets are far apart, never let a
-/// packet overtake, and are the flow's own.
+/// Processing times are uniform up to `scenario.jitter` if packets are far apart, never reorder
+/// packets, and are drawn per flow.
 #[test]
 fn jitter_delays_each_packet_by_itself_and_in_order() {
     let text = |jitter: &str, more: &str| {
@@ -390,11 +391,11 @@ fn jitter_delays_each_packet_by_itself_and_in_order() {
     assert!((mean - 0.012).abs() < 5.0 * 26e-6, "{mean}");
     let (least, most) = (real(&output, "flows", "delay_min_s")[0], real(&output, "flows", "delay_max_s")[0]);
     assert!((0.010..0.01002).contains(&least) && (0.01398..0.014).contains(&most), "{least} {most}");
-    // Another flow shifts nobody's draws.
+    // Another flow does not change the draws of this one.
     let other = "[flow.g]\nfrom = 'a'\nto = 'b'\nstop = '1 s'\n";
     let beside = text("jitter = '4 ms'\n", other);
     assert_eq!(real(&beside, "flows", "delay_mean_s")[0].to_bits(), mean.to_bits());
-    // Off: no delay, and the queues table has the link alone either way.
+    // Off: no delay, and the queues table has only the link in both cases.
     let off = text("", "");
     assert_eq!(real(&off, "flows", "delay_mean_s")[0], 0.010);
     assert_eq!(whole(&off, "queues", "packets").len(), whole(&output, "queues", "packets").len());

@@ -1,5 +1,5 @@
-//! Proxies and snoop agents: nothing is lost, doubled or reordered on the way through them, ends
-//! and failures pass on, and what they are for comes true.
+//! Proxies and snoop agents: they lose, duplicate and reorder nothing, pass on closes and failures,
+//! and have their intended effect.
 
 use crate::common::{assert_balanced, real, run_text, scenario, whole};
 use arrow::array::{Array, StringArray};
@@ -19,7 +19,7 @@ fn split(proxy: &str, more: &str) -> String {
     )
 }
 
-/// A column of words.
+/// Returns a column of texts.
 fn words(output: &RunOutput, table: &str, column: &str) -> Vec<String> {
     let (batches, _) = output.table(table).unwrap();
     let text = |b: &arrow::array::RecordBatch| {
@@ -32,7 +32,7 @@ fn words(output: &RunOutput, table: &str, column: &str) -> Vec<String> {
     batches.iter().flat_map(text).collect()
 }
 
-/// Source and kind of each event with its detail.
+/// Returns source and kind of each event with its detail.
 fn events(output: &RunOutput) -> Vec<String> {
     let columns = ["source", "kind", "detail"].map(|c| words(output, "events", c));
     (0..columns[0].len())
@@ -46,8 +46,8 @@ fn a_file_goes_through_a_proxy_whole_and_both_ends_close() {
     assert_balanced(&output);
     assert_eq!(words(&output, "flows", "flow"), ["f", "f@pep"]);
     assert_eq!(words(&output, "flows", "dst"), ["pep", "phone"]);
-    // The flow's own row tells what its application got, the row behind the proxy what passed
-    // there: the same.
+    // The flow's own row has the octets that its application received, the row after the proxy the
+    // octets that passed there: the same number.
     assert_eq!(whole(&output, "flows", "app_bytes"), [1_000_000, 1_000_000]);
     // 1 MB at 1 Mbit/s with 1500 octets for 1448 of data: 8.29 s, and two handshakes (40 + 100 ms),
     // the propagation of the data (70 ms) and the slow start over 100 ms from ten segments of 12 ms
@@ -57,8 +57,8 @@ fn a_file_goes_through_a_proxy_whole_and_both_ends_close() {
     let events = events(&output);
     let at =
         |what: &str| events.iter().position(|e| e == what).unwrap_or_else(|| panic!("{what}: {events:?}"));
-    // The way on is opened when the first connection is there; ends pass on in the order of the
-    // way, then back.
+    // The second connection is opened when the first is established; closes are passed on in the
+    // direction of the path, then back.
     let order = [
         "flow/f established receiver",
         "flow/f@pep flow-start proxy",
@@ -75,7 +75,7 @@ fn a_file_goes_through_a_proxy_whole_and_both_ends_close() {
 }
 
 #[test]
-fn what_a_proxy_holds_is_bounded_and_the_sender_is_held_back_by_the_window() {
+fn the_data_in_a_proxy_is_bounded_and_the_window_limits_the_sender() {
     let buffer = 40_000;
     let s = scenario(&split(&format!("kind = 'proxy'\nbuffer = '{buffer} B'"), "").replace("1 MB", "10 MB"));
     let mut simulation = Simulation::new(&s, None).unwrap();
@@ -89,7 +89,7 @@ fn what_a_proxy_holds_is_bounded_and_the_sender_is_held_back_by_the_window() {
     }
     // The send buffer and the receive buffer, 40 kB each; the window moves in steps of a segment.
     assert!((buffer..=2 * buffer + 1448).contains(&held_max), "{held_max}");
-    // 30 s at 1 Mbit/s: the slow link is full all the time although the proxy holds little.
+    // 30 s at 1 Mbit/s: the slow link is always busy although the proxy holds little.
     let got = simulation.tcp_info("f@pep").unwrap()["bytes_acked"].as_u64().unwrap();
     assert!(got as f64 > 0.94 * 30.0 * 1e6 / 8.0, "{got}");
 }
@@ -106,7 +106,7 @@ fn each_side_of_a_proxy_has_its_own_stack() {
 }
 
 #[test]
-fn requests_and_responses_pass_a_proxy_both_ways_while_one_side_has_closed() {
+fn requests_and_responses_pass_a_proxy_in_both_directions_while_one_side_has_closed() {
     let text = split("kind = 'proxy'", "").replace(
         "app = { kind = 'file', size = '1 MB' }",
         "stop = '20 s'\napp = { kind = 'request-response', response = '20 kB', think = '500 ms' }",
@@ -116,8 +116,8 @@ fn requests_and_responses_pass_a_proxy_both_ways_while_one_side_has_closed() {
     let (issued, done) =
         (whole(&output, "flows", "requests")[0], output.summary()["flows"][0]["goodput_bps"].as_f64());
     assert!(issued > 15 && done > Some(0.0), "{issued} {done:?}");
-    // The side that asks closes first; its end passes to the one that answers (here the sender of
-    // the data), and that one's end comes back.
+    // The client closes first; its FIN passes to the server (here the sender of the data), and the
+    // server's comes back.
     let events = events(&output);
     let at =
         |what: &str| events.iter().position(|e| e == what).unwrap_or_else(|| panic!("{what}: {events:?}"));
@@ -154,12 +154,12 @@ fn two_proxies_make_three_connections() {
          [flow.g]\nfrom = 'n3'\nto = 'n1'\napp = { kind = 'file', size = '100 kB' }\n",
     );
     assert_balanced(&output);
-    // `g` passes n2, which is there for `f` only, and ends at n1.
+    // `g` passes n2, which is a proxy for `f` only, and ends at n1.
     assert_eq!(words(&output, "flows", "flow"), ["f", "f@n1", "f@n2", "g"]);
     assert_eq!(whole(&output, "flows", "app_bytes"), [500_000, 500_000, 500_000, 100_000]);
 }
 
-/// A wired link and a lossy last hop; 2 % of what goes to the phone is lost.
+/// A wired link and a lossy last hop; 2 % of the packets to the phone are lost.
 fn lossy(node: &str) -> String {
     format!(
         "[scenario]\nname = 'snoop'\nduration = '60 s'\n\
@@ -176,8 +176,8 @@ fn an_agent_hides_the_losses_of_the_last_hop() {
     assert_balanced(&with);
     let goodput = |o: &RunOutput| real(o, "flows", "goodput_bps")[0];
     // Mathis: 1448 * 8 / 0.116 s * sqrt(1.5 / (2 * 0.02)) = 0.61 Mbit/s without; the link's 2
-    // Mbit/s less headers and the share sent twice, 1448 / 1500 * 0.98 = 94.6 %, is the most there
-    // is with. The agent's buffer holds a whole window, as in the paper, so the sender hears of no
+    // Mbit/s less headers and the share sent twice, 1448 / 1500 * 0.98 = 94.6 %, is the maximum
+    // with it. The agent's buffer holds a whole window, as in the paper, so the sender detects no
     // loss; a copy that is lost too costs a pause of the local timer.
     assert!((0.3e6..0.8e6).contains(&goodput(&without)), "{}", goodput(&without));
     assert!((0.9 * 1.892e6..1.892e6).contains(&goodput(&with)), "{}", goodput(&with));
@@ -220,7 +220,7 @@ fn a_file_passes_an_agent_whole_under_everything_a_link_does() {
 }
 
 #[test]
-fn mistakes_in_a_node_are_told_with_their_place() {
+fn mistakes_in_a_node_are_reported_with_their_place() {
     let refused = |text: &str| match Scenario::parse(text, "bad.toml", "".as_ref(), &[]) {
         Ok(_) => panic!("taken: {text}"),
         Err(e) => e.to_string(),

@@ -1,8 +1,9 @@
-//! `scenario.profile = "ns3-3.44"` against ns-3 itself.
+//! `scenario.profile = "ns3-3.44"` compared with ns-3.
 
 use crate::common::{real, run_text, whole};
 
-/// What a run gave: goodput of all flows together [Mbit/s], delay and jitter per IP packet [ms].
+/// The result of a run: goodput of all flows together [Mbit/s], delay and jitter per IP packet
+/// [ms].
 #[derive(Clone, Copy, Debug)]
 struct Outcome {
     goodput: f64,
@@ -86,15 +87,15 @@ fn wifi(mcs: u32, stations: u32, seconds: f64, app: &str, stop: &str) -> String 
     )
 }
 
-/// A row of the comparison: a scenario, what ns-3 gave, and which figures are compared.
+/// A row of the comparison: a scenario, the result of ns-3, and the figures compared.
 struct Row {
     name: &'static str,
     text: String,
     window: (f64, f64),
     peer: Outcome,
-    /// Seeds over which the row is the mean, of ns-3's and of ours.
+    /// Seeds of the means, for ns-3 and for our runs.
     seeds: std::ops::RangeInclusive<u64>,
-    /// Why the jitter is not compared, where ours misses it.
+    /// The reason why the jitter is not compared, if ours differs.
     other_jitter: Option<&'static str>,
 }
 
@@ -102,12 +103,12 @@ const fn peer(goodput: f64, delay: f64, jitter: f64) -> Outcome {
     Outcome { goodput, delay, jitter }
 }
 
-/// What ns-3.37 gave (Debian's package, November 2026): `lte_dl --simTime=2`, `lte_bulk --simTime=5
-/// --flowMon=1`, `lte_handover --idealRrc=0 --simTime=20 --flowMon=1`, `wifi_ac --simTime=2`,
-/// `wifi_ac --stas=1 --appRate=0 --simTime=20`, `wifi_ac --stas=5 --mcs=3 --simTime=3`, and
-/// `lte_bulk` with the UE exactly 3 km away, each with `--seed=3`, `--rlc`, `--packet` and `--ues`
-/// as the row says. Six other seeds of `lte_dl` give the same within 3 % (docs/concepts/
-/// ns3-peer.md).
+/// The results of ns-3.37 (Debian's package, November 2026): `lte_dl --simTime=2`, `lte_bulk
+/// --simTime=5 --flowMon=1`, `lte_handover --idealRrc=0 --simTime=20 --flowMon=1`, `wifi_ac
+/// --simTime=2`, `wifi_ac --stas=1 --appRate=0 --simTime=20`, `wifi_ac --stas=5 --mcs=3
+/// --simTime=3`, and `lte_bulk` with the UE exactly 3 km away, each with `--seed=3`, `--rlc`,
+/// `--packet` and `--ues` as the row says. Six other seeds of `lte_dl` give the same within 3 %
+/// (docs/concepts/ns3-peer.md).
 #[allow(clippy::too_many_lines)] // a row for each run of the peer
 fn table() -> Vec<Row> {
     const WIFI: &str =
@@ -150,8 +151,9 @@ fn table() -> Vec<Row> {
         bulk("UM bulk, 1 UE", "um", 1, peer(69.88, 96.62, 0.2706), None),
         bulk("UM bulk, 10 UEs", "um", 10, peer(70.91, 312.3, 2.584), None),
         bulk("AM bulk, 1 UE", "am", 1, peer(62.93, 99.60, 0.3158), None),
-        // Where each of ten flows leaves slow start spreads the delay of single seeds: ns-3's seeds
-        // 1 to 6 have 268, 292, 269, 268, 263 and 268 ms, ours 293, 265, 320, 292, 273 and 278.
+        // The time at which each of ten flows leaves slow start spreads the delay of single seeds:
+        // ns-3's seeds 1 to 6 have 268, 292, 269, 268, 263 and 268 ms, ours 293, 265, 320, 292, 273
+        // and 278.
         Row { seeds: 1..=6, ..bulk("AM bulk, 10 UEs", "am", 10, peer(47.50, 271.4, 4.117), None) },
         Row {
             name: "UM bulk, 3 UEs, buffers of 100 kB",
@@ -198,7 +200,7 @@ fn table() -> Vec<Row> {
     ]
 }
 
-/// The mean of our runs over the row's seeds.
+/// Returns the mean of our runs over the row's seeds.
 fn mean(row: &Row) -> Outcome {
     let runs: Vec<Outcome> = row
         .seeds
@@ -228,10 +230,10 @@ fn the_profile_meets_ns_3_in_every_row() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// A UE of ns-3 reads its grant behind the three control symbols of a TTI, 214.286 us into it
+/// A UE of ns-3 processes its grant after the three control symbols of a TTI, 214.286 us into it
 /// (DL_CTRL_DELAY_FROM_SUBFRAME_START), and fills its block then: t-PollRetransmit and
-/// t-StatusProhibit begin there. With that the delay of AM in a full cell is ns-3's within 5 %;
-/// without it 3000 B have 12 % less.
+/// t-StatusProhibit start there. With this the delay of AM in a full cell is ns-3's within 5 %;
+/// without it the delay with 3000 B is 12 % less.
 #[test]
 fn am_in_a_full_cell_has_the_delay_of_ns_3() {
     for (size, theirs) in [(1000, peer(13.338, 32.78, 11.86)), (3000, peer(13.293, 31.90, 5.785))] {
@@ -246,8 +248,8 @@ fn am_in_a_full_cell_has_the_delay_of_ns_3() {
 
 /// One endless download over AM, near the eNB and 3 km away. ns-3 leaves slow start with 1171 and
 /// 595 segments (its SlowStartThreshold over 1448 octets), and its first recovery halves to 835 and
-/// 547. Where slow start ends depends on the first ACK (of one segment, at once), on an uplink
-/// grant that holds all ACKs that wait, and on when the UE fills it.
+/// 547. The end of slow start depends on the first ACK (of one segment, at once), on an uplink
+/// grant for all waiting ACKs, and on the time when the UE fills it.
 #[test]
 fn slow_start_over_am_ends_where_ns_3_ends_it() {
     let near = lte_bulk("am", 1, WIDE);

@@ -1,5 +1,5 @@
-//! A scheduler of the caller's own, through `Extensions`: what it may see, what it changes, and
-//! what a mistake is answered with.
+//! A caller's own scheduler, through `Extensions`: its inputs, its effects, and the errors for
+//! mistakes.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ const CELL: &str = "[scenario]\nname = 'own'\nduration = '2 s'\n\
     [flow.down]\nfrom = 'server'\nto = 'phone'\n\
     [flow.up]\nfrom = 'phone'\nto = 'server'\n";
 
-/// 1 / average, group by group by the rate there: proportional fair once more.
+/// 1 / average, group by group multiplied by the rate there: the same rule as proportional fair.
 #[derive(Debug)]
 struct Fair {
     power: f64,
@@ -84,24 +84,25 @@ fn refused(sets: &[&str]) -> String {
     }
 }
 
-/// Flows and transport blocks of both are the same.
+/// True if flows and transport blocks of both are the same.
 fn equal(a: &RunOutput, b: &RunOutput) -> bool {
     ["flows", "radio"].iter().all(|table| a.table(table).unwrap().0 == b.table(table).unwrap().0)
 }
 
 #[test]
-fn a_policy_of_ones_own_that_does_what_a_built_in_one_does_gives_the_same_bytes() {
+fn an_own_policy_that_equals_a_built_in_one_gives_the_same_bytes() {
     let built_in = output(&[]).unwrap();
     let own = output(&["cell.enb.downlink.scheduler=fair", "cell.enb.uplink.scheduler=fair"]).unwrap();
     assert!(equal(&own, &built_in));
-    // With another parameter it is another scheduler.
+    // With another parameter it gives another schedule.
     let steep = output(&["cell.enb.downlink.scheduler={ kind = 'fair', power = 3.0 }"]).unwrap();
     assert!(!equal(&steep, &built_in));
 }
 
-/// A policy is called by the thread that runs the scenario, also where others share its TTIs.
+/// A policy is called by the thread that runs the scenario, also if further threads process its
+/// TTIs.
 #[test]
-fn a_policy_of_ones_own_works_with_several_threads() {
+fn an_own_policy_works_with_several_threads() {
     let s = scenario(&["cell.enb.downlink.scheduler=fair", "cell.enb.uplink.scheduler=fair"]).unwrap();
     let on = |threads| run_on(threads, &s, Files::default(), &mut |_| true).unwrap().digest();
     assert_eq!(on(3), on(1));
@@ -111,10 +112,10 @@ fn a_policy_of_ones_own_works_with_several_threads() {
 }
 
 #[test]
-fn the_scenario_knows_the_policy_and_its_version() {
+fn the_scenario_has_the_policy_and_its_version() {
     let s = scenario(&["cell.enb.downlink.scheduler={ kind = 'fair', power = 3.0 }"]).unwrap();
     assert_eq!(s.own_policies(), [("scheduler.fair".to_owned(), "7".to_owned())]);
-    // What is written out reads back as the same scenario.
+    // The written scenario reads back as the same scenario.
     let again = Scenario::parse_with(&s.to_toml(), "again.toml", Path::new(""), &[], &extensions()).unwrap();
     assert_eq!((again.spec(), again.hash()), (s.spec(), s.hash()));
     assert_ne!(s.hash(), scenario(&[]).unwrap().hash());
@@ -123,7 +124,7 @@ fn the_scenario_knows_the_policy_and_its_version() {
 }
 
 #[test]
-fn mistakes_are_told_at_their_place() {
+fn mistakes_are_reported_at_their_place() {
     for (set, expected) in [
         ("cell.enb.downlink.scheduler=fairr", "did you mean `fair`?"),
         ("cell.enb.uplink.scheduler=round-robbin", "did you mean `round-robin`?"),

@@ -1,6 +1,5 @@
-//! A key that is left out has its default whatever else its table gives: the whole of what
-//! `to_toml` writes and the same with one key taken out are one scenario, unless that key is one
-//! that must be written.
+//! An omitted key has its default, independent of the other keys of its table: the scenario that
+//! `to_toml` writes and the same with one key removed are equal, unless that key is mandatory.
 
 use crate::common::folder;
 use lasthop_sim::{Error, Scenario};
@@ -43,7 +42,7 @@ fn read(text: &str) -> Result<String, Error> {
     Scenario::parse(text, "partial.toml", &folder("partial"), &[]).map(|s| s.to_toml())
 }
 
-/// `doc` without the key at `path`.
+/// Returns `doc` without the key at `path`.
 fn without(doc: &toml::Table, path: &[String]) -> toml::Table {
     let mut copy = doc.clone();
     let (last, parents) = path.split_last().expect("a key");
@@ -55,7 +54,7 @@ fn without(doc: &toml::Table, path: &[String]) -> toml::Table {
     copy
 }
 
-/// Every key that is no table, by its path.
+/// Collects the paths of all keys that are not tables.
 fn leaves(table: &toml::Table, path: &mut Vec<String>, out: &mut Vec<Vec<String>>) {
     for (key, value) in table {
         path.push(key.clone());
@@ -79,7 +78,7 @@ fn a_key_left_out_is_its_default() {
     let mut left_out = 0;
     for key in keys.iter().filter(|key| !written.contains(key)) {
         let text = without(&doc, key).to_string();
-        // What must be written is refused: the kind of a thing that has one.
+        // A missing mandatory key is refused: the `kind` of a table that has one.
         let Ok(again) = read(&text) else { continue };
         assert_eq!(again, whole, "without {}", key.join("."));
         left_out += 1;
@@ -96,7 +95,7 @@ fn an_access_point_that_gives_its_power_stays_where_it_is() {
     assert_eq!(radio["position"].as_array().unwrap()[2].as_str(), Some("2.5 m"));
 }
 
-/// The same by a change during the run, which must give the same run as the power written from the
+/// The same by a change during the run, which must give the same run as that power written from the
 /// start.
 #[test]
 fn an_access_point_whose_power_changes_stays_where_it_is() {

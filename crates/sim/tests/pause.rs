@@ -1,4 +1,4 @@
-//! A flow that is paused and goes on.
+//! A flow that is paused and resumed.
 
 use std::path::Path;
 
@@ -16,10 +16,10 @@ fn paused(flow: &str) -> String {
     )
 }
 
-/// What was written leaves: 64 kB of the send buffer take 51 ms. Then nothing is in flight until
-/// 7 s, and the window lets data out at once.
+/// Data already written is sent: 64 kB of the send buffer take 51 ms. Then nothing is in flight
+/// until 7 s, and the window permits sending at once.
 #[test]
-fn a_paused_bulk_flow_drains_and_goes_on_over_the_same_connection() {
+fn a_paused_bulk_flow_drains_and_continues_over_the_same_connection() {
     let output = run_text(&paused("app = 'bulk'\ntcp = { profile = 'linux-6', send_buffer = '64 kB' }"));
     assert_balanced(&output);
     let time = real(&output, "tcp", "time_s");
@@ -42,7 +42,7 @@ fn a_paused_cbr_flow_leaves_out_the_packets_of_the_pause() {
 }
 
 #[test]
-fn a_pause_that_cannot_be_is_refused_with_a_remedy() {
+fn an_invalid_pause_is_refused_with_a_remedy() {
     for (change, message) in [
         ("pause = 'flow.g'", "did you mean `flow.f`"),
         ("pause = 'node.x'", "flows can be paused and resumed"),

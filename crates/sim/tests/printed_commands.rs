@@ -1,5 +1,5 @@
-//! Every `lasthop run NAME --set KEY=VALUE` that documentation, scenario comments or the command's
-//! own help print is valid.
+//! Every `lasthop run NAME --set KEY=VALUE` in the documentation, in scenario comments or in the
+//! command's own help is valid.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ fn every_printed_command_is_valid() {
         for line in text.lines() {
             let Some(Command { scenario, sets, controls }) = command(line, &file) else { continue };
             let path = scenarios.join(format!("{scenario}.toml"));
-            // Others are files that the reader has written.
+            // Other names are files that the reader has written.
             if path.is_file() && !sets.is_empty() {
                 checked += 1;
                 if let Err(error) = Scenario::load_with(&path, &sets, &own(&controls)) {
@@ -31,7 +31,7 @@ fn every_printed_command_is_valid() {
     assert!(checked >= 40, "only {checked} commands were found");
 }
 
-/// The files that print commands.
+/// Returns the files that contain commands.
 fn printed() -> Vec<PathBuf> {
     let root = Path::new(ROOT);
     let mut files = vec![root.join("README.md")];
@@ -49,7 +49,7 @@ fn printed() -> Vec<PathBuf> {
     files
 }
 
-/// What a line runs.
+/// The arguments of a command line.
 struct Command {
     scenario: String,
     /// The values of `--set`.
@@ -66,7 +66,7 @@ fn own(controls: &[String]) -> Extensions {
     })
 }
 
-/// The command of a line. In a scenario's own comments a `--set` may stand alone.
+/// Parses the command of a line. In a scenario's own comments a `--set` may stand alone.
 fn command(line: &str, file: &Path) -> Option<Command> {
     let own = file.extension().is_some_and(|e| e == "toml") && line.starts_with('#');
     let (scenario, rest) = match line.split_once("lasthop run ") {
@@ -85,7 +85,7 @@ fn command(line: &str, file: &Path) -> Option<Command> {
     })
 }
 
-/// The words of a shell command, without their quotes, as far as the command goes: to a comment, a
+/// Returns the words of a shell command, without their quotes, up to its end: a comment, a
 /// backquote, or a comma.
 fn words(text: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);

@@ -1,22 +1,22 @@
 //! The work of reading and checking a scenario grows with its size, not with the square of it. The
-//! measure is the memory that is asked for, the same on every machine and in every run.
+//! measure is the memory requested, which is the same on every machine and in every run.
 
 use std::path::Path;
 
 use lasthop_sim::Scenario;
 
-/// Links from a hub to as many nodes.
+/// Returns links from a hub to `n` nodes.
 fn star(n: usize) -> String {
     let link = |i| format!("[link.l{i}]\nbetween = ['hub', 'n{i}']\nrate = '10 Mbit/s'\n");
     format!("[scenario]\nname = 'star'\nduration = '1 s'\n{}", (0..n).map(link).collect::<String>())
 }
 
-/// As many flows as links.
+/// Returns as many flows as links.
 fn flows(n: usize, from: &str, more: &str) -> String {
     (0..n).map(|i| format!("[flow.f{i}]\nfrom = '{from}{i}'\nto = 'hub'\n{more}")).collect()
 }
 
-/// Twice the scenario may take at most so much more: twice, and what grows with the logarithm.
+/// The limit of the ratio of memory for twice the scenario: twice, and the logarithmic part.
 const MOST: f64 = 2.3;
 
 fn grows_with_its_size(scenario: impl Fn(usize) -> String, good: bool) {
@@ -28,7 +28,7 @@ fn grows_with_its_size(scenario: impl Fn(usize) -> String, good: bool) {
         assert_eq!(read.is_ok(), good, "{:?}", read.err());
         [after[0] - before[0], after[1] - before[1]]
     };
-    // What is made once is made here.
+    // Data that is created once is created here.
     asked(10);
     let (once, twice) = (asked(1000), asked(2000));
     for i in [0, 1] {
@@ -62,7 +62,7 @@ fn a_warning_for_each_flow() {
     grows_with_its_size(|n| star(n) + &flows(n, "n", "start = '2 s'\n"), true);
 }
 
-/// Each unknown name could be compared with all known ones.
+/// Each unknown name could be compared with all known names.
 #[test]
 fn a_mistake_in_each_flow() {
     grows_with_its_size(|n| star(n) + &flows(n, "m", ""), false);

@@ -43,7 +43,7 @@ fn static_run(forward: &str, reverse: &str, more: &str) -> RunOutput {
     output
 }
 
-/// RTT samples [ms], slow start left out: mean, smallest, standard deviation.
+/// Returns the RTT samples [ms] without slow start: mean, smallest, standard deviation.
 fn round_trips(output: &RunOutput) -> (f64, f64, f64) {
     let (times, rtts) = (real(output, "tcp", "time_s"), samples(output));
     let all: Vec<f64> = times.iter().zip(rtts).filter_map(|(t, r)| r.filter(|_| *t > 2.0)).collect();
@@ -65,8 +65,8 @@ fn samples(output: &RunOutput) -> Vec<Option<f64>> {
 }
 
 /// The published 30 ms with data and ACKs in direct mode (11 of each 15 TTIs are request and
-/// report: 73 %), 35 with data over the eNB, both flat; with ACKs over the eNB the first of them
-/// ride with the report and round trips vary.
+/// report: 73 %), 35 with data over the eNB, both constant; with ACKs over the eNB the first of
+/// them are sent with the report and round trips vary.
 #[test]
 fn round_trips_are_those_of_the_published_study() {
     let trip = |forward, reverse| round_trips(&static_run(forward, reverse, ""));
@@ -83,9 +83,9 @@ fn round_trips_are_those_of_the_published_study() {
     assert!(deviation > 3.0, "DM-IM {deviation}");
 }
 
-/// Figure 4 of the study on the table of steps: one segment and its ACK.
+/// Figure 4 of the study in the table of steps: one segment and its ACK.
 #[test]
-fn the_steps_of_a_segment_are_on_record() {
+fn the_steps_of_a_segment_are_recorded() {
     let output = static_run("direct", "direct", "packets = true\nsteps = true\n");
     let (times, packets) = (real(&output, "steps", "time_s"), whole(&output, "steps", "packet"));
     let (batches, _) = output.table("steps").unwrap();
@@ -117,8 +117,8 @@ fn the_steps_of_a_segment_are_on_record() {
     assert!((0..steps.len()).any(|i| steps[i] == "ack" && nodes[i] == "a" && tti(i) == start + 15));
 }
 
-/// The forced switch at 5 s drops what the sender holds; TCP recovers; a lossless one drops
-/// nothing.
+/// The forced switch at 5 s drops the data that the sender holds; TCP recovers; a lossless switch
+/// drops nothing.
 #[test]
 fn a_forced_switch_loses_what_the_sender_holds_unless_pdcp_keeps_it() {
     let switch = "[[at]]\nt = \"5 s\"\nset = { \"sidelink.pair.forward\" = \"infrastructure\", \
@@ -139,7 +139,7 @@ fn a_forced_switch_loses_what_the_sender_holds_unless_pdcp_keeps_it() {
 }
 
 #[test]
-fn mistakes_about_sidelinks_are_told_with_their_remedy() {
+fn mistakes_about_sidelinks_are_reported_with_their_remedy() {
     let told = |text: &str| match lasthop_sim::Scenario::parse(text, "t.toml", std::path::Path::new(""), &[])
     {
         Ok(_) => panic!("accepted:\n{text}"),
@@ -171,9 +171,9 @@ fn mistakes_about_sidelinks_are_told_with_their_remedy() {
     );
 }
 
-/// Two groups of three: three pairs, three flows between those that are paired, each second end 10
-/// to 20 m from its first (the sidelink's CQI is 1 from 9.9 to 20.1 m and 15 elsewhere: MCS 0
-/// everywhere shows the distance), and rows of each destination in `radio`.
+/// Two groups of three: three pairs, three flows between the paired UEs, each second end 10 to 20 m
+/// from its first (the sidelink's CQI is 1 from 9.9 to 20.1 m and 15 elsewhere: MCS 0 everywhere
+/// proves the distance), and rows of each destination in `radio`.
 #[test]
 fn groups_are_paired_one_to_one_and_destinations_have_rows() {
     let text = STATIC

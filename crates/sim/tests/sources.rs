@@ -1,4 +1,4 @@
-//! Sources of data: rates that change, and connections that come at random.
+//! Sources of data: rates that change, and connections that start at random.
 
 use std::path::Path;
 
@@ -14,8 +14,8 @@ fn flow(app: &str, more: &str) -> String {
     )
 }
 
-/// 2 Mbit/s are 250 kB each second, 8 Mbit/s 1 MB; without a rate the link's 10 Mbit/s rule, of
-/// which 1448 of 1500 octets are payload.
+/// 2 Mbit/s are 250 kB each second, 8 Mbit/s 1 MB; without a rate the link's 10 Mbit/s are the
+/// limit, of which 1448 of 1500 octets are payload.
 #[test]
 fn a_bulk_flow_follows_its_rate() {
     let changes = "[[at]]\nt = '10 s'\nset = { 'flow.f.app.rate' = '8 Mbit/s' }\n\
@@ -38,8 +38,8 @@ fn a_cbr_flow_follows_its_rate() {
     assert_eq!(whole(&run_text(&flow(app, change)), "flows", "tx_packets"), [1000 + 6000 + 1]);
 }
 
-/// What is written and not sent waits in the socket: after a pause up to 8 kB of it go on where it
-/// is bounded to 4 kB, and with the usual bound of 128 KiB up to 256 KiB go on for 0.2 s.
+/// Data written and not sent waits in the socket: after a pause up to 8 kB of it are sent if the
+/// socket is limited to 4 kB; with the usual limit of 128 KiB up to 256 KiB are sent for 0.2 s.
 #[test]
 fn a_socket_that_holds_little_follows_its_application() {
     let sent_after = |low: &str| {
@@ -80,14 +80,14 @@ fn connections_come_as_a_poisson_process() {
     let deviation = (gaps.iter().map(|g| (g - mean) * (g - mean)).sum::<f64>() / n).sqrt();
     assert!((mean / 0.01 - 1.0).abs() < 4.0 * 0.016, "{mean}");
     assert!((deviation / mean - 1.0).abs() < 4.0 * 0.022, "{}", deviation / mean);
-    // Each has a size of its own and is complete.
+    // Each has its own size and is complete.
     let octets = whole(&output, "flows", "app_bytes");
     assert!(octets.iter().filter(|o| **o > 0).count() > 3990);
     assert!(octets.iter().collect::<std::collections::BTreeSet<_>>().len() > 1000);
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_a_remedy() {
+fn invalid_values_are_refused_with_a_remedy() {
     let at = |set: &str| format!("[[at]]\nt = '1 s'\nset = {{ {set} }}\n");
     for (app, more, message) in [
         ("app = { kind = 'bulk', rate = '0 bit/s' }", String::new(), "above zero"),
@@ -105,6 +105,6 @@ fn what_cannot_be_is_refused_with_a_remedy() {
         let error = Scenario::parse(&flow(app, &more), "t.toml", Path::new(""), &[]).unwrap_err().to_string();
         assert!(error.contains(message), "{app} {more}: {error}");
     }
-    // A flow without a written application has one all the same.
+    // A flow without a given application has the default one.
     Scenario::parse(&flow("", &at("'flow.f.app.rate' = '1 Mbit/s'")), "t.toml", Path::new(""), &[]).unwrap();
 }

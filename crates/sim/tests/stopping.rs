@@ -1,4 +1,4 @@
-//! A run can be stopped at any moment of wall time, and leaves nothing; what a killed run leaves is
+//! A run can be stopped at any wall time and leaves no file; files that a killed run leaves are
 //! removed by the next.
 
 mod common;
@@ -12,7 +12,7 @@ use common::{folder, scenario};
 use lasthop_sim::{Error, Scenario, Simulation, clear_stale, run, run_many, write_files};
 use lasthop_units::Instant;
 
-/// Ten years in 200 steps: a step is 18 days, the first alone takes hours of wall time.
+/// Ten years in 200 steps: a step is 18 days, and the first step takes hours of wall time.
 const ENDLESS: &str = "[scenario]\nname = 'x'\nduration = '87600 h'\n\
     [link.l]\nbetween = ['a', 'b']\nrate = '100 Gbit/s'\ndelay = '1 ms'\n\
     [flow.f]\nfrom = 'a'\nto = 'b'\n";
@@ -28,7 +28,7 @@ fn in_time<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
 }
 
 #[test]
-fn the_caller_is_asked_by_wall_time_however_long_the_run() {
+fn the_caller_is_called_by_wall_time_independent_of_the_length_of_the_run() {
     let base = folder("stopping");
     let out = base.join("result");
     in_time(move || {
@@ -67,7 +67,7 @@ fn many_runs_and_a_stepped_one_are_stopped_too() {
     });
 }
 
-/// Whoever opens a pipe waits until somebody writes to it.
+/// Opening a pipe blocks until another process opens it for writing.
 #[test]
 fn a_named_pipe_is_no_trace() {
     let base = folder("stopping-pipe");
@@ -110,7 +110,7 @@ fn a_symbolic_link_stands_for_the_folder_that_it_points_to() {
     assert!(run(&scenario(SHORT), Some(&base.join("round")), &mut |_| true).is_err());
 }
 
-/// If the name is taken while the run works, its results are not lost.
+/// If a file takes the name during the run, the results are not lost.
 #[test]
 fn results_whose_name_was_taken_stay_under_the_other_name() {
     let base = folder("stopping-taken");
@@ -125,7 +125,7 @@ fn results_whose_name_was_taken_stay_under_the_other_name() {
     assert!(partial.exists(), "complete results are named, not removed");
 }
 
-/// A process that has ended: its id, for a folder's name.
+/// Returns the id of a process that has ended, for a folder's name.
 fn dead_process() -> u32 {
     let mut child = Command::new("true").stdout(Stdio::null()).spawn().unwrap();
     child.wait().unwrap();
@@ -150,7 +150,7 @@ fn what_a_killed_run_left_is_named_and_removed_and_what_lives_is_left_alone() {
     let (dead, me) = (dead_process(), std::process::id());
     let killed = left_behind(&base, "result", dead, Some(host.trim()));
     let other_name = left_behind(&base, "other", dead, Some(host.trim()));
-    // The id of a killed run may belong to another process by now: the lock tells.
+    // The id of a killed run may belong to another process by now: the lock decides.
     let reused = left_behind(&base, "reused", me, Some(host.trim()));
     let elsewhere = left_behind(&base, "result", dead + 1_000_000, Some("another-host"));
     let foreign = left_behind(&base, "thesis", dead, None);
@@ -170,7 +170,7 @@ fn what_a_killed_run_left_is_named_and_removed_and_what_lives_is_left_alone() {
 fn a_file_that_a_killed_process_left_is_named_and_removed_and_others_are_left_alone() {
     let base = folder("stopping-stale-files");
     let (dead, me) = (dead_process(), std::process::id());
-    // Process 1 lives throughout.
+    // Process 1 exists throughout.
     let [killed, second, reused, living, other_name, locked] = [
         format!("report.html.{dead}.partial"),
         format!("report.html.{dead}-2.partial"),
@@ -183,7 +183,7 @@ fn a_file_that_a_killed_process_left_is_named_and_removed_and_others_are_left_al
         fs::write(base.join(&name), "half").unwrap();
         base.join(name)
     });
-    // A process in another container has a number that is free here.
+    // A process in another container has a number that is not in use here.
     let writer = fs::File::open(&locked).unwrap();
     writer.lock().unwrap();
     let folder = left_behind(&base, "report.html", dead + 1_000_000, None);

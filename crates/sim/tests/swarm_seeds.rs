@@ -1,16 +1,16 @@
 //! The swarm in CI: every seed that failed once, and some that are drawn in every run of the tests.
 //!
 //! The drawing of scenarios changes as options are added: a seed that is listed here keeps its
-//! scenario only as long as the drawing does. Where that is possible, a fault that a seed found
-//! also has a test beside the code that was wrong.
+//! scenario only until the drawing changes. Where that is possible, a fault that a seed found also
+//! has a test beside the code that was wrong.
 
 use std::path::Path;
 
-/// Seeds that failed, whatever came of them.
+/// Seeds that failed, for any reason.
 const FAILED_ONCE: &[u64] =
     &[1162, 1376, 3508, 3741, 3966, 4793, 4917, 40_316, 70_085, 200_077, 200_191, 200_232];
 
-/// How many are drawn besides.
+/// The number of seeds drawn in addition.
 const FRESH: u64 = 200;
 
 #[test]

@@ -1,5 +1,5 @@
-//! The threads of a run change nothing: tables, summary, manifest and captures with one, two and
-//! five of them.
+//! The number of threads has no effect on the results: tables, summary, manifest and captures with
+//! one, two and five of them.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ fn assert_same(scenario: &Scenario, what: &str) {
     }
 }
 
-/// Seven sites of three sectors with 63 UEs, all with downloads and some with uploads.
+/// Returns seven sites of three sectors with 63 UEs, all with downloads and some with uploads.
 fn sectors(more: &[&str]) -> Scenario {
     let text = r#"
 [scenario]
@@ -67,17 +67,17 @@ interval = "50 ms"
 fn a_network_is_the_same_on_any_number_of_threads() {
     for more in [
         &[][..],
-        // Fast fading, terminals on their way.
+        // Fast fading, moving terminals.
         &["ue.phone.radio.speed=\"60 km/h\""],
         &["ue.phone.radio.mobility={ kind = \"linear\", speed = \"30 m/s\" }", "radio.refresh=3"],
-        // Reports of what the others send, which look back.
+        // Reports of the interference by other cells' data, which use past transmissions.
         &["cell.macro.downlink.cqi.interference=\"data\""],
         // Channel matrices and two code words.
         &["cell.macro.downlink.mimo.mode=4"],
         &["cell.macro.downlink.mimo.mode=3", "cell.macro.downlink.control_errors=false"],
-        // What is dropped by an AQM while blocks are filled.
+        // Packets dropped by an AQM while blocks are filled.
         &["ue.phone.rlc.buffer.aqm={ kind = \"codel\" }"],
-        // What is noted of each packet and each step, in its order within a TTI.
+        // Records of each packet and each step, in their order within a TTI.
         &["output.explain=true"],
         &["output.steps=true"],
     ] {
@@ -120,7 +120,7 @@ fn a_capture_is_the_same_on_any_number_of_threads() {
     assert!([2, 5].into_iter().all(|threads| captured(threads) == one));
 }
 
-/// From one number to another between two steps.
+/// A change from one number to another between two steps.
 #[test]
 fn threads_may_change_during_a_run() {
     let scenario = sectors(&[]);
@@ -134,7 +134,7 @@ fn threads_may_change_during_a_run() {
 }
 
 #[test]
-fn a_number_of_threads_that_cannot_be_is_refused() {
+fn an_invalid_number_of_threads_is_refused() {
     for threads in [0, THREADS_MAX + 1] {
         let refused = run_on(threads, &sectors(&[]), Files::default(), &mut |_| true);
         let Err(Error::Input(diagnostics)) = refused else { panic!("{threads} threads") };

@@ -9,7 +9,7 @@ use lasthop_units::Instant;
 
 use crate::common::{assert_balanced, real, run_text, scenario, whole};
 
-/// Time, source or variable, kind or text, of the rows of a table.
+/// Returns time, source or variable, and kind or text, of the rows of a table.
 fn rows(output: &RunOutput, table: &str, columns: [&str; 2]) -> Vec<(f64, String, String)> {
     let (batches, _) = output.table(table).unwrap();
     let mut found = vec![];
@@ -28,24 +28,24 @@ fn rows(output: &RunOutput, table: &str, columns: [&str; 2]) -> Vec<(f64, String
     found
 }
 
-/// When each trigger came: time and name.
+/// Returns time and name of each trigger that fired.
 fn triggered(output: &RunOutput) -> Vec<(f64, String)> {
     let events = rows(output, "events", ["kind", "detail"]);
     events.into_iter().filter(|(_, kind, _)| kind == "when").map(|(t, _, name)| (t, name)).collect()
 }
 
-/// The changes of BBR's state.
+/// Returns the changes of BBR's state.
 fn states(output: &RunOutput) -> Vec<(f64, String)> {
     let cc = rows(output, "cc", ["variable", "text"]);
     cc.into_iter().filter(|(_, name, _)| name == "bbr.state").map(|(t, _, state)| (t, state)).collect()
 }
 
-/// The first moment of `to` after `from`.
+/// Returns the first time of `to` after `from`.
 fn first(states: &[(f64, String)], from: &str, to: &str) -> f64 {
     states.windows(2).find(|pair| pair[0].1 == from && pair[1].1 == to).unwrap()[1].0
 }
 
-/// 10 Mbit/s, 40 ms and room for three times that.
+/// Returns BBR over 10 Mbit/s, 40 ms and a buffer of three times that product.
 fn bbr(more: &str, output: &str) -> String {
     format!(
         "[scenario]\nname = 'when'\nduration = '30 s'\n\
@@ -57,9 +57,9 @@ fn bbr(more: &str, output: &str) -> String {
 }
 
 /// A window of 10 grows by one with each ACK of slow start (RFC 5681 section 3.1), and each ACK
-/// lets out two segments: before the window is 21, at the 11th ACK, 10 + 2 * 10 have been sent. The
-/// change comes between that ACK and what it lets out, so of all that is sent 30 arrive. The link
-/// takes no time to send: what left before is on the wire.
+/// permits two segments: before the window is 21, at the 11th ACK, 10 + 2 * 10 have been sent. The
+/// change is made between that ACK and the segments that it permits, so of all that is sent 30
+/// arrive. The link has no serialisation time: segments that left before are on the wire.
 #[test]
 fn a_change_comes_at_the_same_ack_and_before_the_sender_sends() {
     let text = "[scenario]\nname = 'when'\nduration = '300 ms'\n\
@@ -70,13 +70,13 @@ fn a_change_comes_at_the_same_ack_and_before_the_sender_sends() {
     let output = run_text(text);
     assert_balanced(&output);
     assert_eq!(triggered(&output).len(), 1);
-    // Beside the data: SYN and the ACK that completes the handshake.
+    // In addition to the data: SYN and the ACK that completes the handshake.
     assert_eq!(whole(&output, "flows", "rx_packets"), [30 + 2]);
     assert!(whole(&output, "flows", "tx_packets")[0] > 32 + 10);
 }
 
-/// The moments are those of the table `cc`, also of a state that lasts no time: BBR leaves ProbeRTT
-/// by way of DOWN to CRUISE (draft-ietf-ccwg-bbr, ExitProbeRTT) within one ACK.
+/// The times are those of the table `cc`, also for a state that lasts no time: BBR leaves ProbeRTT
+/// through DOWN to CRUISE (draft-ietf-ccwg-bbr, ExitProbeRTT) within one ACK.
 #[test]
 fn moments_are_those_of_the_table_cc() {
     let harmless = "set = { 'link.x.reverse.loss' = '0 %' }";
@@ -105,14 +105,15 @@ fn moments_are_those_of_the_table_cc() {
         p[0].0 > entry && p[0].1 == "ProbeBW_DOWN" && p[1].1 == "ProbeBW_CRUISE" && p[0].0 == p[1].0
     });
     assert_eq!(came("walk"), walk.unwrap()[1].0);
-    // The table need not be written for that, and the run is the same.
+    // The table need not be written for this, and the run is the same.
     let unseen = run_text(&bbr(&more, ""));
     assert_eq!(triggered(&unseen), triggered(&output));
     assert_eq!(whole(&unseen, "flows", "tx_packets"), whole(&output, "flows", "tx_packets"));
 }
 
-/// A flow that its receive window holds to 4 segments has round trips of 40 ms, and nothing waits:
-/// three of them are 120 ms, and an ACK that is under way when the first begins is no end of it.
+/// A flow whose receive window limits it to 4 segments has round trips of 40 ms without queueing:
+/// three of them are 120 ms, and an ACK that is in transmission when the first begins does not end
+/// it.
 #[test]
 fn a_delay_may_be_round_trips_and_a_time_behind_them() {
     let more = "[[when]]\nname = 'a'\nvar = 'round'\nabove = 9.5\nset = { 'link.x.loss' = '0 %' }\n\
@@ -133,9 +134,8 @@ fn a_delay_may_be_round_trips_and_a_time_behind_them() {
     assert_eq!(of("never"), None);
 }
 
-/// What was changed stays when something else of the same link changes, by whatever means: an
-/// `[[at]]` before, the trigger, an `[[at]]` after it, the caller. 2 Mbit/s carry 1448 octets of
-/// each 1500.
+/// A changed value persists when another key of the same link changes, by any means: an `[[at]]`
+/// before, the trigger, an `[[at]]` after it, the caller. 2 Mbit/s carry 1448 octets of each 1500.
 #[test]
 fn changes_of_all_kinds_add_up() {
     let more = "[[at]]\nt = '1 s'\nset = { 'link.x.rate' = '2 Mbit/s' }\n\
@@ -149,12 +149,12 @@ fn changes_of_all_kinds_add_up() {
     let acked = whole(&output, "tcp", "bytes_acked");
     let octets = (acked[28] - acked[23]) as f64;
     assert!((octets / 5.0 / (2e6 / 8.0 * 1448.0 / 1500.0) - 1.0).abs() < 0.02, "{octets} B in 5 s");
-    // Both ways 10 ms more.
+    // Both directions 10 ms more.
     let rtt = real(&output, "tcp", "rtt_us");
     assert!(rtt[28] > 60_000.0, "{} us", rtt[28]);
 }
 
-/// Before the run the trigger is checked as if it came last, after the rate is low again. It comes
+/// Before the run the trigger is checked as if it came last, after the rate is low again. It fires
 /// while the rate is high, and 300 Gbit/s in flight for 25 s are 0.9 TB.
 #[test]
 fn a_change_that_does_not_fit_when_it_comes_ends_the_run_and_says_where_it_stands() {
@@ -168,13 +168,13 @@ fn a_change_that_does_not_fit_when_it_comes_ends_the_run_and_says_where_it_stand
 }
 
 #[test]
-fn a_trigger_that_never_comes_is_no_error() {
+fn a_trigger_that_never_fires_is_no_error() {
     let output = run_text(&bbr("[[when]]\nvar = 'cwnd'\nabove = 1e9\nstop = 'flow.f'\n", ""));
     assert_eq!(triggered(&output), []);
 }
 
 #[test]
-fn a_condition_that_cannot_be_is_refused_with_a_remedy() {
+fn an_invalid_condition_is_refused_with_a_remedy() {
     let set = "set = { 'link.x.rate' = '1 Mbit/s' }";
     for (condition, message, remedy) in [
         ("var = 'bbr.stat'\nbecomes = 'Drain'", "`bbr3` has no variable `bbr.stat`", "`bbr.state`"),
@@ -223,7 +223,7 @@ fn a_run_with_triggers_is_the_same_each_time() {
     assert_eq!(once.summary(), again.summary());
     let came = triggered(&once);
     assert_eq!(came.len(), 2);
-    // It has nothing to send for a second and goes on then.
+    // It has no data for a second and continues then.
     let sent = rows(&once, "events", ["kind", "detail"]);
     let at = |kind: &str| sent.iter().find(|(_, k, _)| k == kind).unwrap().0;
     assert_eq!((at("flow-pause"), at("flow-resume")), (came[0].0, came[1].0));

@@ -1,9 +1,9 @@
-//! What each flow gets in each interval: the table `windows`.
+//! The results of each flow in each interval: the table `windows`.
 
 use crate::common::{assert_balanced, real, run_text, scenario, whole};
 use lasthop_sim::Scenario;
 
-/// Ten packets of 1250 octets come at once each 100 ms, and each takes 1 ms of the line: the k-th
+/// Ten packets of 1250 octets arrive at once each 100 ms, and each takes 1 ms of the line: the k-th
 /// waits k - 1 ms. The nearest rank of a half of ten is the fifth, of 95 % the tenth.
 const BURSTS: &str = "[scenario]\nname = 'windows'\nduration = '2.55 s'\n\
     [link.x]\nbetween = ['a', 'b']\nrate = '10 Mbit/s'\ndelay = '20 ms'\n\
@@ -28,7 +28,7 @@ fn intervals_have_exact_quantiles_and_all_that_was_counted() {
         let all: u64 = whole(&output, "windows", column).iter().sum();
         assert_eq!(all, whole(&output, "flows", of).iter().sum::<u64>(), "{column}");
     }
-    // The k-th flow's packets wait for those of the k - 1 before it, and all alike.
+    // The k-th flow's packets wait for those of the k - 1 flows before it, all for the same time.
     let waits =
         ["wait_p50_s", "wait_p95_s", "wait_p99_s", "wait_max_s"].map(|name| real(&output, "windows", name));
     let delays = real(&output, "windows", "delay_p95_s");
@@ -40,7 +40,7 @@ fn intervals_have_exact_quantiles_and_all_that_was_counted() {
     assert_eq!(&whole(&output, "windows", "delivered_packets")[..10], [10; 10]);
 }
 
-/// The table changes nothing else, and losses and marks are those of the interval.
+/// The table has no effect on the others, and losses and marks are those of the interval.
 #[test]
 fn losses_and_marks_are_of_the_interval() {
     let text = "[scenario]\nname = 'windows'\nduration = '4 s'\n\

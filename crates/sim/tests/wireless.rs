@@ -1,5 +1,5 @@
-//! Access points and stations in a scenario: packets both ways, who is told what, and the same flow
-//! over LTE.
+//! Access points and stations in a scenario: packets in both directions, error messages, and the
+//! same flow over LTE.
 
 use std::path::Path;
 
@@ -46,8 +46,8 @@ fn datagrams_reach_every_station_and_come_back() {
     assert_eq!(kinds.iter().filter(|k| *k == "associated").count(), 3);
 }
 
-/// TCP over MCS 7: the goodput of UDP is 59.7 Mbit/s; TCP's ACKs take their share of the air. The
-/// same file over LTE is one line away.
+/// TCP over MCS 7: the goodput of UDP is 59.7 Mbit/s; TCP's ACKs use their share of the medium. The
+/// same file over LTE differs in one line.
 #[test]
 fn a_download_goes_over_wifi_or_lte() {
     let flow = "[flow.file]\nfrom = 'server'\nto = 'phone-1'\nstart = '0.5 s'\n[cell.enb]\nenb = 'gateway'\n";
@@ -63,11 +63,11 @@ fn a_download_goes_over_wifi_or_lte() {
 
 /// MCS 7 to one station, and a window of 400 kB, which the queue holds: nothing is lost. UDP has
 /// the ladder's 59.71 Mbit/s. With TCP the station has an ACK for every two segments. After an
-/// A-MPDU of 28 segments (5364 + 16 + 32 us) both contend alike: until the station wins the access
-/// point sends one more on average, and one contest in 16 is a collision, 2.13 / 16 = 0.133 in each
-/// cycle. So a cycle has 56 segments of 1448 B in two A-MPDUs, 28 ACKs in one (28 subframes of 84
-/// B: 40 + 4 ceil((8 * 2352 + 22) / 260) = 332 us, 16 + 32), 0.133 collisions of 5364 + 45 us, and
-/// 3.13 waits of AIFS 43 and some five slots: 12.2 ms, 53.1 Mbit/s, 89 %.
+/// A-MPDU of 28 segments (5364 + 16 + 32 us) both contend with equal chances: until the station
+/// wins, the access point sends one more on average, and one contest in 16 is a collision, 2.13 /
+/// 16 = 0.133 in each cycle. So a cycle has 56 segments of 1448 B in two A-MPDUs, 28 ACKs in one
+/// (28 subframes of 84 B: 40 + 4 ceil((8 * 2352 + 22) / 260) = 332 us, 16 + 32), 0.133 collisions
+/// of 5364 + 45 us, and 3.13 waits of AIFS 43 and some five slots: 12.2 ms, 53.1 Mbit/s, 89 %.
 #[test]
 fn tcp_gets_nine_tenths_of_udp() {
     let home = "[scenario]\nname = 'home'\nduration = '11 s'\n\
@@ -77,8 +77,7 @@ fn tcp_gets_nine_tenths_of_udp() {
         [station.phone]\nradio = { position = ['1 m', '0 m', '1.5 m'] }\n\
         [flow.down]\nfrom = 'server'\nto = 'phone'\nstart = '1 s'\n";
     let udp = "transport = 'udp'\napp = { kind = 'cbr', rate = '75 Mbit/s', size = '1472 B' }\n";
-    // The cycle above has an ACK for every two segments: they leave one by one, and none carries
-    // PSH.
+    // The cycle above has an ACK for every two segments: they leave one by one, and none has PSH.
     let tcp = "[flow.down.tcp]\nprofile = 'linux-6'\ncc = 'reno'\nreceive_buffer = '400 kB'\ngso = false\n";
     let [udp, tcp] = [udp, tcp].map(|how| {
         let output = run_text(&format!("{home}{how}"));
@@ -90,12 +89,12 @@ fn tcp_gets_nine_tenths_of_udp() {
     let cycle = 2.0 * (5364.0 + 48.0) + 332.0 + 48.0 + 0.133 * (5364.0 + 45.0) + 3.13 * (43.0 + 5.0 * 9.0);
     let expected = 56.0 * 1448.0 * 8.0 / cycle;
     assert!((tcp / expected - 1.0).abs() < 0.02, "{tcp}, not {expected}");
-    // What is said of other simulators.
+    // The range reported for other simulators.
     assert!((0.88..0.94).contains(&(tcp / udp)), "{tcp} of {udp}");
 }
 
 #[test]
-fn mistakes_about_stations_are_told_with_their_remedy() {
+fn mistakes_about_stations_are_reported_with_their_remedy() {
     for (text, expected) in [
         (
             HOME.replace("[ap.home]\nnode = 'gateway'\nrate = { kind = 'fixed', mcs = 7 }\n", ""),
@@ -148,11 +147,11 @@ fn mistakes_about_stations_are_told_with_their_remedy() {
     }
 }
 
-/// What runs and is hardly meant: networks that overlap without hearing each other, stations that
-/// nothing reaches. Free space at 5.18 GHz costs 46.7 + 94 = 140.7 dB at 50 km: 16 dBm arrive with
-/// -124.7 dBm, where a preamble takes -82 dBm.
+/// Valid scenarios that are probably mistakes: networks that overlap without detecting each other,
+/// stations out of reach. Free space at 5.18 GHz costs 46.7 + 94 = 140.7 dB at 50 km: 16 dBm arrive
+/// with -124.7 dBm, where a preamble needs -82 dBm.
 #[test]
-fn what_is_hardly_meant_is_warned_of() {
+fn probable_mistakes_are_warned_of() {
     let warnings = |text: &str| {
         let scenario = Scenario::parse(text, "test.toml", Path::new(""), &[]).unwrap();
         scenario.warnings().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
@@ -185,8 +184,8 @@ fn a_run_is_repeatable() {
     assert_ne!(first, bytes(&text.replace("duration", "seed = 2\nduration")));
 }
 
-/// The bundled scenario is valid without warnings, and Minstrel finds a rate that carries most of
-/// what MCS 8 would: at 10 m free space leaves an SNR above 45 dB.
+/// The bundled scenario is valid without warnings, and Minstrel selects a rate that carries most of
+/// the goodput of MCS 8: at 10 m free space leaves an SNR above 45 dB.
 #[test]
 fn the_bundled_download_runs_near_the_fastest_rate() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/lasthop/scenarios/wifi-download.toml");
@@ -202,8 +201,8 @@ fn the_bundled_download_runs_near_the_fastest_rate() {
 /// Saturated UDP without aggregation to one station: MCS 7 gives 30.47 Mbit/s, MCS 0 5.61 Mbit/s
 /// (the ladder of single MPDUs, datagrams of 1472 B). At 3 km Friis costs 116 dB at 5.18 GHz: 20
 /// dBm arrive with -96 dBm, below the -82 dBm of a preamble, and nothing is delivered. Back at 8 m
-/// with A-MPDUs the ladder's 59.7 Mbit/s. A station of -20 dBm is heard there at -84.8 dBm: no ACK
-/// comes back.
+/// with A-MPDUs the ladder's 59.7 Mbit/s. A station of -20 dBm is received there at -84.8 dBm: no
+/// ACK is received.
 #[test]
 fn access_points_and_stations_change_during_a_run() {
     let text = CHANGES;
@@ -228,8 +227,8 @@ fn access_points_and_stations_change_during_a_run() {
     }
     // Without ACKs the same MPDUs are sent seven times and received once.
     assert!(mbps[2] == 0.0 && mbps[4] < 59.7 / 7.0, "{mbps:?}");
-    // 1000 packets of the FIFO fill up before the change; 10 are what arrivals find room among
-    // after it.
+    // The FIFO holds 1000 packets before the change; after it 10 are the limit for arriving
+    // packets.
     let waiting = whole(&output, "wifi", "queue_packets");
     assert!(waiting.iter().any(|n| *n > 900) && *waiting.last().unwrap() <= 10, "{waiting:?}");
     let (events, _) = output.table("events").unwrap();
@@ -242,7 +241,7 @@ fn access_points_and_stations_change_during_a_run() {
         rows.map(|i| text("time_s", i).parse().unwrap()).collect()
     };
     assert_eq!((of("ap/home", "change").len(), of("station/phone", "change").len()), (4, 3));
-    // Without A-MPDUs there is nothing to agree on; with them the first packet asks.
+    // Without A-MPDUs no agreement is needed; with them the first packet starts the request.
     let agreed = of("station/phone", "block-ack-agreement");
     assert!(agreed.len() == 1 && agreed[0] > 6.0 && agreed[0] < 6.1, "{agreed:?}");
 }
@@ -289,14 +288,14 @@ fn changes_that_cannot_be_made_are_refused_with_their_place() {
         let place = format!("test.toml:{}:{column}", line + 2);
         assert!(told.contains(&place) && !told.contains("--set"), "expected `{place}` in:\n{told}");
     }
-    // A ring beside a written place is a mistake of its own.
+    // A ring together with a given place is a mistake of its own.
     let ring = CHANGES.replace("radio = { position = ['8 m', '0 m', '1.5 m'] }", "ring = { outer = '9 m' }");
     let told = refused(&ring);
     assert!(told.contains("`ring` says where it is"), "{told}");
 }
 
-/// A drop is the place that a UE of a table of this name would have; rectangles and discs need no
-/// layout.
+/// A drop gives the place that a UE of a table of this name would have; rectangles and discs need
+/// no layout.
 #[test]
 fn stations_are_dropped_like_ues() {
     let text = "[scenario]\nname = 'drop'\nduration = '1 s'\n[cell.enb]\n[ap.ap]\nnode = 'enb'\n\

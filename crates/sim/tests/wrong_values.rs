@@ -1,5 +1,5 @@
-//! Values that were accepted and meant nothing, or something else than was written: each is refused
-//! or warned of, at its line, and what stands beside it is not.
+//! Values that were accepted without effect, or with another effect than written: each is refused
+//! or warned of, at its line, and the values beside it are not.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ fn parse(body: &str, sets: &[&str]) -> Result<Scenario, Error> {
     Scenario::parse(&format!("{HEAD}{body}"), "t.toml", Path::new(""), &sets)
 }
 
-/// The one error about `body`.
+/// Returns the one error about `body`.
 fn refused(body: &str, sets: &[&str]) -> lasthop_sim::config::Diagnostic {
     match parse(body, sets) {
         Err(Error::Input(found)) => {
@@ -82,7 +82,7 @@ fn exponents_headings_and_sites_have_ranges() {
     parse(UMTS, &["bearer.l.downlink.tti='2 ms'"]).unwrap();
 }
 
-/// Whoever writes a third end means something that would be forgotten.
+/// A third end would be ignored, but the user must have meant something by it.
 #[test]
 fn lists_of_a_fixed_length_take_no_more() {
     for (body, set) in [
@@ -97,7 +97,7 @@ fn lists_of_a_fixed_length_take_no_more() {
 }
 
 #[test]
-fn a_place_is_said_once() {
+fn a_place_is_given_once() {
     for (body, path) in [(CELL, "ue.u"), (WLAN, "station.s")] {
         let ring = format!("{path}.ring={{inner='10 m', outer='50 m'}}");
         let place = |x: u32| format!("{path}.radio.position=['{x} m', '0 m', '3 m']");
@@ -118,7 +118,7 @@ fn an_at_that_does_nothing_is_refused() {
 }
 
 #[test]
-fn a_tcp_flow_that_has_stopped_is_not_started_again_without_a_word() {
+fn a_tcp_flow_that_has_stopped_is_not_started_again_without_a_report() {
     let again = "at=[{t='5 s', start='flow.f'}, {t='1 s', stop='flow.f'}]";
     let told = warnings(WIRED, &[again]);
     assert!(told.contains("closed its connection: nothing will be sent"), "{told}");
@@ -172,7 +172,7 @@ fn a_share_in_quotes_has_its_unit() {
 }
 
 #[test]
-fn a_mistake_in_a_queue_is_told_once_and_at_its_line() {
+fn a_mistake_in_a_queue_is_reported_once_and_at_its_line() {
     let queue = "queue = { kind = 'red', min_packets = 20, max_packets = 10 }\n";
     let at_link = WIRED.replacen("rate = '1 Mbit/s'\n", &format!("rate = '1 Mbit/s'\n{queue}"), 1);
     let told = refused(&at_link, &[]);
@@ -188,7 +188,7 @@ fn a_wrong_parameter_of_a_control_is_shown_itself() {
     assert_eq!(told.line, Some(13), "{}", told.message);
 }
 
-/// The bandwidth-delay product matters where data goes.
+/// The bandwidth-delay product applies to the direction of the data.
 #[test]
 fn a_queue_of_acknowledgements_is_not_too_short() {
     let long = ["link.l.delay='1 s'", "link.l.rate='100 Mbit/s'", "link.l.queue.packets=100"];
@@ -201,7 +201,7 @@ fn a_queue_of_acknowledgements_is_not_too_short() {
 }
 
 #[test]
-fn a_set_below_a_default_knows_its_kind() {
+fn a_set_below_a_default_uses_its_kind() {
     let toml =
         parse(WLAN, &["ap.w.buffer.target=\"7 ms\""]).map(|s| s.to_toml()).unwrap_or_else(|e| e.to_string());
     assert!(toml.contains("target = \"7 ms\""), "{toml}");
@@ -211,8 +211,8 @@ fn a_set_below_a_default_knows_its_kind() {
     assert!(refused(WIRED, &["link.l.queue.paquets=50"]).message.contains("unknown key"));
 }
 
-/// A radio that nobody can build was simulated: beams of 5e-324 degrees, amplifying cables, walls
-/// that gain 400 dB.
+/// Radios that cannot be built were simulated: beams of 5e-324 degrees, amplifying cables, walls
+/// with a gain of 400 dB.
 #[test]
 fn angles_gains_losses_and_deviations_are_physical() {
     let antenna = |kind: &str, rest: &str| format!("cell.c.radio.antenna={{kind='{kind}', {rest}}}");
@@ -268,7 +268,7 @@ fn angles_gains_losses_and_deviations_are_physical() {
     }
 }
 
-/// The height of a radio map is a UE's: NaN and what lies below the ground gave plausible numbers.
+/// The height of a radio map is a UE's: NaN and heights below the ground gave plausible numbers.
 #[test]
 fn a_map_has_the_height_of_a_ue() {
     use lasthop_sim::survey::{MapRequest, radio_map};
@@ -287,8 +287,8 @@ fn a_map_has_the_height_of_a_ue() {
     map(near, 1.5).unwrap();
 }
 
-/// What sets itself again after a nanosecond leaves no time for the run: a run of 0.3 s was at 60 %
-/// after 20 s.
+/// A timer that expires again after a nanosecond leaves no time for the run: a run of 0.3 s was at
+/// 60 % after 20 s.
 #[test]
 fn whatever_comes_again_by_itself_has_a_shortest_period() {
     let pie = |kind: &str| format!("link.l.queue={{kind='{kind}', update='1 ns'}}");
@@ -336,7 +336,7 @@ fn whatever_comes_again_by_itself_has_a_shortest_period() {
 }
 
 #[test]
-fn nan_in_a_change_is_told_as_what_it_is() {
+fn nan_in_a_change_is_reported_as_nan() {
     let mut simulation = lasthop_sim::Simulation::new(&parse(WIRED, &[]).unwrap(), None).unwrap();
     let told = simulation.set("link.l.rate", lasthop_sim::Scalar::Float(f64::NAN)).unwrap_err().to_string();
     assert!(told.contains("`NaN` is not a rate") && !told.contains("both"), "{told}");

@@ -66,7 +66,7 @@ pub struct Arrival {
     /// advertised.
     pub unacknowledged: u64,
     pub window: u64,
-    /// What of the data the application has not read, and what window could be advertised now.
+    /// The data that the application has not read, and the window that could be advertised now.
     pub unread: u64,
     pub window_now: u64,
     /// The window has opened (tcp_grow_window): the sender is to be informed soon.
@@ -118,8 +118,8 @@ impl LinuxAcks {
         self.peer_segment = announced.min(mss).min(half).clamp(LEAST, PLAUSIBLE);
     }
 
-    /// In-order data: updates the estimates. Every such segment comes here, whatever else makes its
-    /// ACK due.
+    /// In-order data: updates the estimates. Called for every such segment, also if its ACK is due
+    /// for another reason.
     pub fn learn(&mut self, a: &Arrival) {
         self.measure(a);
         self.scheduled = true;
@@ -170,8 +170,7 @@ impl LinuxAcks {
         When::By(self.expires.min(now.saturating_add(delay)))
     }
 
-    /// The application has taken all there was: whether the ACK of `unacknowledged` octets leaves
-    /// now.
+    /// The application has read all data: true if the ACK of `unacknowledged` octets leaves now.
     pub fn is_wanted_by_read(&self, unacknowledged: u64) -> bool {
         let ended = self.pushed == 2 || self.pushed == 1 && !self.interactive;
         unacknowledged > 0 && (ended || unacknowledged > u64::from(self.peer_segment))
@@ -356,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_opens_asks_for_one_more_quick_ack_and_a_short_one_for_none() {
+    fn a_window_that_opens_adds_one_quick_ack_and_a_short_one_none() {
         // tcp_event_data_recv sets the budget, tcp_grow_window then its lowest bit: 16 | 1 = 17,
         // and after each ACK 16 | 1 again. So sixteen lone ACKs follow the last opening.
         let mut p = acks(16);
@@ -378,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_within_the_timeout_makes_the_session_interactive_until_an_ack_goes_alone() {
+    fn an_answer_within_the_timeout_makes_the_session_interactive_until_a_pure_ack() {
         let mut p = acks(16);
         let a = full(1000);
         p.learn(&a);
@@ -400,7 +399,7 @@ mod tests {
         p.learn(&full(1001));
         let two = Arrival { unacknowledged: 2000, ..full(1001) };
         assert_eq!(p.when(&two), When::Now);
-        // Unread data that narrows the window: the read will send it.
+        // Unread data that narrows the window: the ACK leaves with the read.
         let stuck = Arrival { unread: 2000, window_now: 62_000, ..two };
         assert_ne!(p.when(&stuck), When::Now);
         assert!(p.is_wanted_by_read(2000));
@@ -430,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_without_news_is_no_quick_ack_since_6_1_57() {
+    fn an_ack_without_new_data_is_no_quick_ack_since_6_1_57() {
         // Commit 059217c18be6: tcp_dec_quickack_mode tests inet_csk_ack_scheduled.
         for (rule, left) in [(AckRule::Linux, 15), (AckRule::LinuxBefore6157, 13)] {
             let mut p = LinuxAcks::new(MS(40), 16, rule, Timers::new(KernelClock::Exact, Wheel::Levels));

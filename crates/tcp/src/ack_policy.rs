@@ -4,8 +4,8 @@ use lasthop_units::{Duration, Instant};
 
 use crate::ack_linux::{Arrival, LinuxAcks, When};
 
-/// The delayed-acknowledgement policy and its state. It says how long an ACK may wait; the timer is
-/// its owner's.
+/// The delayed-acknowledgement policy and its state. It returns how long an ACK may wait; its owner
+/// sets the timer.
 #[derive(Clone, Debug)]
 pub struct AckPolicy {
     /// Full-sized segments per ACK; 1 acknowledges each at once.

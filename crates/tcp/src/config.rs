@@ -1,5 +1,5 @@
-//! The resolved values an endpoint runs on. [`Options`](crate::Options) is what a scenario writes;
-//! [`profile`](crate::profile) says where each default comes from.
+//! The resolved values of an endpoint. [`Options`](crate::Options) is the form in a scenario;
+//! [`profile`](crate::profile) has the source of each default.
 
 use lasthop_units::{Bitrate, Duration};
 use schemars::JsonSchema;
@@ -379,7 +379,7 @@ macro_rules! groups {
                 pub $head_field: $HeadField,
             )?)*
             $($(#[$group_doc])* pub $group: $Group,)*
-            /// What the host around the connection does.
+            /// The properties of the host around the connection.
             pub host: Host,
         }
     };

@@ -1,8 +1,7 @@
 //! The segments that were sent and are not yet cumulatively acknowledged, with their times.
 //!
 //! A ring of contiguous records, oldest first: an ACK pops from the front, a transmission pushes at
-//! the back, so the steady state allocates nothing and looks at no more records than it
-//! acknowledges.
+//! the back, so the steady state allocates nothing and reads no more records than it acknowledges.
 
 use std::collections::VecDeque;
 

@@ -1,21 +1,21 @@
 //! Capacity hints: what the radio network reports to a sender about the last hop.
 //!
-//! A [`Hint`] is what a congestion control receives; it does not matter who measured it or how it
-//! came. A [`Guidance`] is what a receiver writes into its ACKs when the hint travels in-band, as a
-//! TCP option in the manner of mobile throughput
-//! guidance (draft-flinck-mobile-throughput-guidance): an experimental option (RFC 6994: kind 253
-//! and an identifier) whose value is ours, 8 octets. Code that carries hints otherwise calls
+//! A [`Hint`] is the input of a congestion control, independent of its source and path. A
+//! [`Guidance`] is the form that a receiver writes into its ACKs when the hint is sent in-band, as
+//! a TCP option in the manner of mobile throughput guidance
+//! (draft-flinck-mobile-throughput-guidance): an experimental option (RFC 6994: kind 253 and an
+//! identifier) whose value is ours, 8 octets. Code that carries hints otherwise calls
 //! [`Endpoint::handle_hint`](crate::Endpoint::handle_hint).
 //!
-//! ACKs are lost and come in batches, so an option says what *is*: how old its reading is, and the
-//! newest notice with a number of its own. The sender takes a notice once, however often it is
-//! reported.
+//! ACKs are lost and come in batches, so an option describes the current state: the age of its
+//! reading, and the newest notice with a number. The sender processes a notice once, although it is
+//! repeated.
 
 use std::num::NonZeroU32;
 
 use lasthop_units::{Bitrate, Duration, Instant};
 
-/// Something that is happening to the radio link.
+/// An event of the radio link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Notice {
     /// A handover has begun: the link is interrupted.
@@ -33,7 +33,7 @@ impl Notice {
     pub const ALL: [Notice; 4] =
         [Notice::HandoverBegins, Notice::HandoverDone, Notice::OutageBegins, Notice::OutageOver];
 
-    /// The name in tables and to a congestion control of the caller's own.
+    /// The name in tables and for a caller's own congestion control.
     pub const fn name(self) -> &'static str {
         match self {
             Notice::HandoverBegins => "handover-begins",
@@ -42,7 +42,7 @@ impl Notice {
             Notice::OutageOver => "outage-over",
         }
     }
-    /// The link carries nothing from this notice on, until another says otherwise.
+    /// The link carries nothing from this notice on, until another one ends the interruption.
     pub const fn interrupts(self) -> bool {
         matches!(self, Notice::HandoverBegins | Notice::OutageBegins)
     }
@@ -150,7 +150,7 @@ impl Guidance {
     pub fn queue(&self) -> Option<u64> {
         (self.queue != NO_QUEUE).then(|| u64::from(self.queue) * QUEUE_UNIT)
     }
-    /// What is happening to the link.
+    /// The event of the link.
     pub fn notice(&self) -> Option<Notice> {
         Notice::from_number(self.notice & ((1 << NOTICE_BITS) - 1))
     }

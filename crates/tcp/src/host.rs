@@ -1,5 +1,5 @@
-//! What the host around a connection does that the connection's peer sees: the choices of a kernel,
-//! not of a standard.
+//! The behaviour of the host around a connection that is visible to the peer: the choices of a
+//! kernel, not of a standard.
 
 use lasthop_units::Duration;
 use schemars::JsonSchema;
@@ -12,15 +12,15 @@ use crate::jiffies::Wheel;
 pub struct Host {
     /// Segmentation offload; `None`: the stack sends segments one by one.
     pub offload: Option<Offload>,
-    /// Whether the window was used is judged once per window of data, not at each ACK (Linux'
+    /// Whether the window was used is evaluated once per window of data, not at each ACK (Linux'
     /// tcp_cwnd_validate).
     pub usage_per_window: bool,
     /// A closed window is probed by an old number without data (Linux' tcp_xmit_probe_skb), not by
     /// an octet of data.
     pub probe_without_data: bool,
-    /// What the window field says.
+    /// The content of the window field.
     pub window: WindowRule,
-    /// An ACK of what was never sent is dropped without an answer, and without a look at its data
+    /// An ACK of octets never sent is dropped without an answer and without processing its data
     /// (Linux), instead of being answered (RFC 9293 section 3.10.7.4).
     pub drops_future_acks: bool,
     /// The buffer that the window scale offered is to suffice for, when the buffer may grow
@@ -35,7 +35,7 @@ pub struct Host {
     /// Tail loss probes (RFC 8985 section 7), in `recovery = rack`.
     pub loss_probes: bool,
     /// A longer segment that arrives is one that the device has merged from segments of this size
-    /// \[octets\], which is what Linux' `gso_size` says of it; `None`: none is merged.
+    /// \[octets\], Linux' `gso_size`; `None`: none is merged.
     pub merged_segment: Option<u32>,
     /// Whether SYNs announce the MSS (4.4BSD's TCP_NOOPT takes it away, with the options that have
     /// keys of their own).
@@ -54,7 +54,7 @@ pub struct Host {
     /// An ACK of text or of a FIN carries our own FIN again while that is not acknowledged
     /// (4.4BSD's tcp_output steps back over a FIN that was sent).
     pub repeats_fin: bool,
-    /// What a segment without SYN and RST brings about in TIME-WAIT.
+    /// The effect of a segment without SYN and RST in TIME-WAIT.
     pub time_wait: TimeWaitRule,
     /// With accurate feedback everything but SYNs and resets is sent ECN-capable (Linux 6.18,
     /// tcp_ecn_send), not new data alone.
@@ -74,7 +74,7 @@ pub struct Host {
     pub fin_discards_dsack: bool,
 }
 
-/// What a segment without SYN and RST brings about in TIME-WAIT.
+/// The effect of a segment without SYN and RST in TIME-WAIT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeWaitRule {
     /// RFC 9293 section 3.10.7.4: outside the window an ACK; a FIN is acknowledged and restarts the
@@ -91,8 +91,8 @@ pub enum WindowRule {
     /// RFC 9293 section 3.8.6.2.2: it moves by min(buffer / 2, MSS) or not at all.
     Rfc9293,
     /// Every segment carries all the free space, rounded up to the unit of the scale; small
-    /// openings alone are no reason for a segment. What arrives is judged by the room, be it more
-    /// than the field can say (4.4BSD's rcv_wnd).
+    /// openings alone are no reason for a segment. Arriving segments are checked against the room,
+    /// even if it exceeds the field (4.4BSD's rcv_wnd).
     AllRoom,
     /// Every segment carries the window of Linux' __tcp_select_window and tcp_select_window: the
     /// free space, rounded up to the unit of the scale, or without a scale down to whole segments;

@@ -1,5 +1,4 @@
-//! The clock that a kernel runs its timers on: whole ticks ("jiffies") and the slots of its timer
-//! wheel.
+//! The clock of a kernel's timers: whole ticks ("jiffies") and the slots of its timer wheel.
 //!
 //! Linux 6.1: `usecs_to_jiffies` rounds up (kernel/time/time.c); a timer that is armed for `n`
 //! jiffies while jiffy `j` lasts expires in jiffy `j + n`, and `calc_index` (kernel/time/timer.c)

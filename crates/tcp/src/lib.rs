@@ -1,8 +1,8 @@
 //! A TCP endpoint with exchangeable congestion control, loss recovery, RTT and RTO, and ACK policy.
 //!
-//! Sans-IO: an [`Endpoint`] owns no clock, socket or bytes. It deals in [`Segment`] descriptors and
-//! lengths; the law of time is in ARCHITECTURE.md. The order of calls is in the documentation of
-//! [`Endpoint`].
+//! Sans-IO: an [`Endpoint`] owns no clock, socket or bytes. It processes [`Segment`] descriptors
+//! and lengths; the rules of time are in ARCHITECTURE.md. The order of calls is in the
+//! documentation of [`Endpoint`].
 //!
 //! What is simplified, all of it by intent: no urgent data, no path
 //! MTU discovery, no keep-alive, no TCP Fast Open; a spurious timeout is undone with

@@ -1,8 +1,8 @@
-//! Mistakes on purpose, for tests of tests: a switch of a built-in control that makes it break one
-//! rule of its document. `lasthop judge --mutants` judges by them whether a case can fail.
+//! Deliberate mistakes, for tests of tests: a switch of a built-in control that makes it break one
+//! rule of its document. `lasthop judge --mutants` checks with them whether a case can fail.
 //!
 //! A switch is a word of the key `mutant`. Most are BBR version 3's, one for each rule that a case
-//! of the draft's appendix tests; what they change stands where the rule does.
+//! of the draft's appendix tests; the changed code is where the rule is.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! The names of congestion controls and stacks as a scenario writes them: the built-in ones, and
-//! any other word for a control of the caller's own.
+//! The names of congestion controls and stacks in a scenario: the built-in ones, and any other word
+//! for a caller's own control.
 
 use lasthop_engine::custom;
 pub use lasthop_engine::custom::CustomName;
@@ -91,7 +91,7 @@ impl CcName {
 
 impl std::str::FromStr for CcName {
     type Err = String;
-    /// A built-in algorithm; for one of the caller's own see [`CustomName::new`].
+    /// A built-in algorithm; for a caller's own see [`CustomName::new`].
     fn from_str(s: &str) -> Result<CcName, String> {
         let known = || NAMES.join(", ");
         BUILT_IN

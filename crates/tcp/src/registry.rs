@@ -1,4 +1,4 @@
-//! What there is to choose from, for `lasthop describe` and the generated reference.
+//! The built-in choices, for `lasthop describe` and the generated reference.
 
 use serde::Serialize;
 

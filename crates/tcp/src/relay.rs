@@ -1,9 +1,8 @@
-//! One direction of a TCP-terminating proxy: octets go from the connection that brings them to the
-//! one that takes them on (a split connection, RFC 3135 section 2.4).
+//! One direction of a TCP-terminating proxy: octets go from the incoming connection to the outgoing
+//! one (a split connection, RFC 3135 section 2.4).
 //!
-//! What the proxy holds is in the two sockets: not yet read in the incoming one, whose window
-//! closes with it, and not yet acknowledged in the outgoing one's send buffer. There is no third
-//! buffer.
+//! The proxy's data is in the two sockets: not yet read in the incoming one, whose window closes
+//! with it, and not yet acknowledged in the outgoing one's send buffer. There is no third buffer.
 
 use lasthop_units::Instant;
 
@@ -16,13 +15,14 @@ pub struct Relay {
     pub moved: u64,
     /// The incoming side has ended (its FIN has arrived).
     pub ended: bool,
-    /// The end has been handed on.
+    /// The end has been passed on.
     closed: bool,
 }
 
 impl Relay {
-    /// Moves what can be moved; hands on the end of the stream once everything before it has been.
-    /// True: something happened, and both endpoints may have something to send.
+    /// Moves all octets that can be moved; passes on the end of the stream once everything before
+    /// it has been. Returns true if something was moved and both endpoints may have something to
+    /// send.
     pub fn pump(&mut self, now: Instant, incoming: &mut Endpoint, outgoing: &mut Endpoint) -> bool {
         let wanted = incoming.readable().min(outgoing.writable());
         let taken = if wanted > 0 { outgoing.write(now, wanted) } else { 0 };

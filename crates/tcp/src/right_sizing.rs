@@ -10,7 +10,7 @@
 
 use lasthop_units::{Duration, Instant};
 
-/// TCP_INIT_CWND: what a sender is taken to send in its first round trip \[segments\].
+/// TCP_INIT_CWND: the assumed flight of a sender in its first round trip \[segments\].
 const FIRST_FLIGHT: u64 = 10;
 /// Smaller segments are no reason to open the window (tcp_event_data_recv) \[octets\].
 const SMALL: u32 = 128;
@@ -26,7 +26,7 @@ const fn memory_of(segment: u64) -> u64 {
     least + (2 * segment).saturating_sub(least).next_multiple_of(128)
 }
 
-/// The size, and what it follows.
+/// The size, and the measurements that determine it.
 #[derive(Clone, Debug)]
 pub struct RightSizing {
     /// What the size may become; where it is what the size is, as after SO_RCVBUF
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn twice_what_was_read_in_a_round_trip_fits_and_more_while_that_grows() {
+    fn twice_the_octets_read_in_a_round_trip_fit_and_more_while_they_grow() {
         let mut s = sizing(3 << 20);
         s.on_data(at(10), MSS, 1449, 64_088, 0, Some((1, Duration::from_millis(100))));
         s.on_read(at(99), 28_961);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_offered_follows_by_two_segments_each() {
+    fn the_offer_follows_by_two_segments_each() {
         let mut s = sizing(3 << 20);
         s.clamp = 67_000;
         s.space = 67_000;
@@ -236,7 +236,7 @@ mod tests {
         let echo = |n, ms| Some((n, Duration::from_millis(ms)));
         s.on_data(at(1000), MSS, 1449, 10_000, 0, echo(1, 80));
         assert_eq!(s.rtt, Some(Duration::from_millis(80)));
-        // The same echo again says nothing; a smaller segment neither; 80 * 7/8 + 160 / 8 = 90.
+        // The same echo again has no effect, nor has a smaller segment; 80 * 7/8 + 160 / 8 = 90.
         s.on_data(at(1001), MSS, 2897, 10_000, 0, echo(1, 81));
         s.on_data(at(1002), 100, 2997, 10_000, 0, echo(2, 500));
         s.on_data(at(1003), MSS, 4445, 10_000, 0, echo(3, 160));

@@ -6,7 +6,7 @@ use crate::config::{BackoffFloor, Config, RttEstimator};
 use crate::jiffies::Timers;
 use crate::rtt::{InetRtt, LinuxRtt, Smoothed, Ticks};
 
-/// Computes and backs off the retransmission timeout; owns the RTT estimate it rests on.
+/// Computes and backs off the retransmission timeout; owns the RTT estimate on which it is based.
 #[derive(Clone, Copy, Debug)]
 pub struct Rto {
     estimate: Estimate,

@@ -165,7 +165,7 @@ impl Ticks {
         self.rto_ticks = Some(((self.rttvar_times_4 << 3) + self.srtt_times_8) >> 3);
     }
 
-    /// ns-2 discards SRTT once it has backed off beyond 8: the estimate may be what is wrong.
+    /// ns-2 discards SRTT once it has backed off beyond 8: the estimate may be wrong.
     pub fn distrust(&mut self) {
         self.rttvar_times_4 += self.srtt_times_8 >> 3;
         self.srtt_times_8 = 0;
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn linux_adds_at_least_the_floor_and_forgets_a_peak_by_quarters() {
+    fn linux_adds_at_least_the_floor_and_reduces_a_peak_by_quarters() {
         let at = Instant::from_millis;
         let mut e = LinuxRtt::new(ms(200));
         // First: 4 mean deviations = 2 R = 100 ms, below the floor.

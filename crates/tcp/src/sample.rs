@@ -1,5 +1,5 @@
-//! What a sender measures and passes to its congestion control: ACKs, losses, marks, the handshake,
-//! the delivery rate, its own state.
+//! The measurements that a sender passes to its congestion control: ACKs, losses, marks, the
+//! handshake, the delivery rate, its own state.
 
 use lasthop_units::{Duration, Instant};
 
@@ -13,7 +13,7 @@ pub enum CaState {
     Open,
     /// Duplicate ACKs or SACKs, not yet enough to mean loss.
     Disorder,
-    /// The window was reduced without loss (ECN marks, or an algorithm's own will).
+    /// The window was reduced without loss (ECN marks, or the algorithm's own decision).
     Cwr,
     /// Fast recovery.
     Recovery,
@@ -84,7 +84,7 @@ pub struct AckSample {
     /// Of the segments newly lost the first since whose sending more than 2 % of the flight were
     /// lost (BBR), else the last.
     pub loss: Option<LossSample>,
-    /// Of `delivered`, the octets that met a congestion mark (ECN).
+    /// The octets of `delivered` with a congestion mark (ECN).
     pub marked: u64,
     /// Octets in flight after the ACK.
     pub in_flight: u64,
@@ -164,7 +164,7 @@ pub struct DupAck {
 /// The algorithm's response to a duplicate ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DupAckAction {
-    /// What the recovery flavour says.
+    /// The rule of the recovery flavour.
     Standard,
     /// Send the oldest segment again; the algorithm has set its window, inflation included.
     Retransmit,
@@ -198,7 +198,7 @@ pub struct Congestion {
     pub loss: Option<LossSample>,
 }
 
-/// What is known when the handshake is done.
+/// The values known at the end of the handshake.
 #[derive(Clone, Copy, Debug)]
 pub struct Established {
     /// When the handshake was done.

@@ -2,14 +2,14 @@
 //! handoff performance in cellular wireless networks", ACM Wireless Networks 1(4), 1995, section 3,
 //! for one connection and one direction of its data.
 //!
-//! It sits at the node before the wireless hop and looks at what passes. Data towards the mobile is
-//! remembered until the mobile acknowledges it; a duplicate ACK for something remembered is
-//! answered here, by sending that again, and kept from the sender. Its state is soft: if it is
-//! lost, the connection continues end to end, as if without the agent. What the paper leaves open
-//! is ours and said so below.
+//! It is at the node before the wireless hop and inspects passing segments. Data towards the mobile
+//! is stored until the mobile acknowledges it; a duplicate ACK for stored data is answered here, by
+//! a retransmission, and not forwarded to the sender. Its state is soft: if it is lost, the
+//! connection continues end to end, as if without the agent. Our choices where the paper leaves
+//! something open are noted below.
 //!
-//! Sans-IO: the caller hands in segments with a token `T` (its packet), is answered whether to pass
-//! each on, and sends the copies that come out.
+//! Sans-IO: the caller passes in segments with a token `T` (its packet), receives the decision
+//! whether to forward each, and sends the copies that are returned.
 
 use std::collections::VecDeque;
 
@@ -17,10 +17,10 @@ use lasthop_units::{Duration, Instant, Seq};
 
 use crate::segment::{Flags, Segment};
 
-/// What an agent may hold, and its timer.
+/// The limits of an agent's storage, and its timer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SnoopConfig {
-    /// Octets of data remembered at most; what does not fit passes and is not remembered.
+    /// Maximum of stored octets of data; data that does not fit is forwarded and not stored.
     pub buffer: u64,
     /// Floor of the local timer.
     pub min_timeout: Duration,
@@ -34,7 +34,7 @@ pub struct SnoopConfig {
 pub enum Verdict {
     /// It is passed on.
     Pass,
-    /// It is not needed: an ACK that the sender should not see, or data that the mobile has.
+    /// Not forwarded: an ACK that the sender should not receive, or data that the mobile has.
     Keep,
 }
 
@@ -60,9 +60,9 @@ pub struct SnoopCounters {
     pub by_dup_ack: u64,
     /// Segments sent again by the local timer.
     pub by_timer: u64,
-    /// Duplicate or old ACKs that the sender did not see.
+    /// Duplicate or old ACKs that were not forwarded to the sender.
     pub suppressed: u64,
-    /// Octets remembered at most at any time.
+    /// Maximum of stored octets at any time.
     pub held_max: u64,
 }
 
@@ -93,7 +93,7 @@ pub struct Snoop<T> {
     srtt: Option<Duration>,
     rttvar: Duration,
     backoff: u32,
-    /// The last ACK that moved: what is oldest since then has waited for its forerunner before.
+    /// The last ACK that moved SND.UNA: the oldest segment has waited for its predecessor before.
     timer_from: Instant,
     counters: SnoopCounters,
 }
@@ -114,24 +114,24 @@ impl<T: Clone> Snoop<T> {
         }
     }
 
-    /// Octets remembered.
+    /// Octets stored.
     pub const fn held(&self) -> u64 {
         self.held
     }
-    /// What it did so far.
+    /// The counters so far.
     pub const fn counters(&self) -> &SnoopCounters {
         &self.counters
     }
 
     /// When the local timer fires.
     pub fn poll_at(&self) -> Option<Instant> {
-        // Without a round trip there is no timer: the first losses are the sender's, or are found
-        // by duplicate ACKs.
+        // Without a round trip there is no timer: the first losses are left to the sender, or are
+        // found by duplicate ACKs.
         let timeout = self.timeout()?;
         self.cache.front().map(|c| c.sent.max(self.timer_from).saturating_add(timeout))
     }
 
-    /// Data (or any segment) on its way to the mobile.
+    /// Data (or any segment) towards the mobile.
     pub fn handle_data(
         &mut self,
         now: Instant,
@@ -150,8 +150,8 @@ impl<T: Clone> Snoop<T> {
         if let Some((ack, _, token)) = &self.last_ack
             && !after(end, *ack)
         {
-            // The mobile has it, its ACK was lost on the way to the sender: the last one is sent
-            // again.
+            // The mobile has it, its ACK was lost before it reached the sender: the last one is
+            // sent again.
             out.up.push(token.clone());
             return Verdict::Keep;
         }
@@ -241,8 +241,8 @@ impl<T: Clone> Snoop<T> {
             Some(c) if Some(c.seq) != ack || c.by_sender || c.again >= limit => Verdict::Pass,
             None => Verdict::Pass,
             Some(c) => {
-                // The first duplicate says which is missing; those that follow are from what was
-                // sent after it, and if the repetition is lost too, the timer expires.
+                // The first duplicate indicates the missing segment; those that follow come from
+                // segments sent after it, and if the retransmission is lost too, the timer expires.
                 if c.again == 0 {
                     c.again = 1;
                     c.sent = now;
@@ -284,7 +284,7 @@ impl<T: Clone> Snoop<T> {
     }
 
     /// The estimate of RFC 6298 section 2, for the wireless side only. (The paper takes a smoothed
-    /// round trip and does not say how.)
+    /// round trip without giving the formula.)
     fn measure(&mut self, rtt: Duration) {
         match self.srtt {
             None => (self.srtt, self.rttvar) = (Some(rtt), rtt / 2),
@@ -370,7 +370,7 @@ mod tests {
         // Segment 1 never came here; 2 and 3 make duplicates for it.
         (2..4).for_each(|n| assert_eq!(b.data(50, n), Verdict::Pass));
         assert_eq!((b.ack(60, 1), b.ack(61, 1), b.down().len()), (Verdict::Pass, Verdict::Pass, 0));
-        // Sent again by the sender: what duplicates are still on their way are its own affair.
+        // Sent again by the sender: the duplicates still in transmission are the sender's.
         assert_eq!(b.data(100, 1), Verdict::Pass);
         assert_eq!((b.ack(101, 1), b.down().len()), (Verdict::Pass, 0));
     }

@@ -97,7 +97,7 @@ pub enum Input {
 /// Every transition of RFC 9293 figure 5 except [`Input::Abort`], which leads from anywhere to
 /// CLOSED.
 ///
-/// A CLOSE before the SYN is acknowledged is remembered and taken at ESTABLISHED (RFC 9293 section
+/// A CLOSE before the SYN is acknowledged is stored and processed at ESTABLISHED (RFC 9293 section
 /// 3.10.4 allows to queue it); so there is no row for it here.
 pub const TRANSITIONS: &[(State, Input, State)] = {
     use Input as I;

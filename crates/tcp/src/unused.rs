@@ -117,7 +117,7 @@ impl Options {
         unused.map(|rule| Unused { key: rule.key, why: rule.why, help: rule.help.to_owned() }).collect()
     }
 
-    /// Keys of which neither the control nor the one behind it, where hints rule, makes use.
+    /// Keys that are used neither by the control nor by its base control, if it uses hints.
     fn unused_by_controls(&self, c: &Config) -> Vec<Unused> {
         let at_work = |uses: &dyn Fn(&Algorithm) -> bool| {
             [c.cc, c.control_at_work()].iter().any(|cc| cc.algorithm().is_some_and(uses))

@@ -176,7 +176,7 @@ impl Bench {
         }
     }
 
-    /// Name and unit of what it shows, where no value is NaN.
+    /// Name and unit of its variables, of which no value is NaN.
     fn shown(&self) -> Vec<(String, String)> {
         let mut found = vec![];
         let mut take = |o: &Observation<'_>| {

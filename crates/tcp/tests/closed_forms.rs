@@ -36,9 +36,9 @@ fn established(cc: CcName, rtt: Duration, start: f64) -> Cc {
 
 /// The model of RFC 9438 section 5.1: one loss after every 1/p segments, a round trip that is
 /// always the same. The mean of the window over the rounds, once it has settled. The gaps are drawn
-/// between 0.5/p and 1.5/p: with equal ones CUBIC, flat before its plateau, stays at whatever whole
-/// window it had when the first came. Unequal gaps and fast convergence cost it about a tenth
-/// of the tables' mean, and below some forty segments its steps are coarse: hence a bar of 16 %.
+/// between 0.5/p and 1.5/p: with equal ones CUBIC, flat before its plateau, stays at the whole
+/// window that it had at the first loss. Unequal gaps and fast convergence cost it about a tenth of
+/// the tables' mean, and below some forty segments its steps are coarse: hence a limit of 16 %.
 fn mean_window(cc: CcName, p: f64, rtt: f64, start: f64) -> f64 {
     let rtt = Duration::from_secs_f64(rtt);
     let mut cc = established(cc, rtt, start);

@@ -29,10 +29,10 @@ fn published(x: f64) -> f64 {
     (1.0 - p) * (1.0 - (time_of(q) + 0.2 + BASE) / 10.0)
 }
 
-/// The same with every packet counted. While BBR stands at four segments CUBIC's window W fills the
-/// pipe as well as the queue, so BBR measures W / c and not l + p q / c; its cap is 2 B W / c with
-/// B = c I / (I + W), so I = W: half of the link. ProbeRTT takes the queue's time to drain, and
-/// then 0.2 s or a round trip of W / c, before the next 10 s begin.
+/// The same with every packet counted. While BBR has four segments CUBIC's window W fills the pipe
+/// as well as the queue, so BBR measures W / c and not l + p q / c; its cap is 2 B W / c with B = c
+/// I / (I + W), so I = W: half of the link. ProbeRTT takes the queue's time to drain, and then 0.2
+/// s or a round trip of W / c, before the next 10 s begin.
 fn closed(x: f64) -> f64 {
     let all = (x + 1.0) * bdp();
     let probe = time_of(all) + f64::max(0.2, time_of(all / 2.0));
@@ -49,7 +49,8 @@ struct Case {
     /// Rate times this, round trip divided by it: the same numbers of packets, but so many times as
     /// many round trips between two ProbeRTTs.
     faster: u64,
-    /// CUBIC's window stands at half of what both carry, and the queue has no end: nothing is lost.
+    /// CUBIC's window is held at half of the total capacity, and the queue has no limit: nothing is
+    /// lost.
     lossless: bool,
     /// Rate times this, and so the numbers of packets.
     larger: u64,
@@ -93,7 +94,7 @@ fn beside_cubic(case: Case) -> Shares {
     let mut s = Shared::new(&configs, Duration::from_secs_f64(base / 2.0), case.seed);
     s.links[0].rate = RATE * case.faster * case.larger;
     if !case.lossless {
-        // The limit counts the packets on their way to the receiver, as netem's does.
+        // The limit counts the packets in transmission to the receiver, as netem's does.
         s.links[0].held = (case.x * bdp + bdp / 2.0) as usize;
     }
     s.connect(0);
@@ -143,8 +144,8 @@ const N: u32 = 4;
 /// errors of the mean nearer to the first. At 4 they are 0.15 apart: CUBIC's window of 83 packets
 /// at 100 ms is not the 0.5 * 133 packets of queue and 40 ms that the formula takes it for.
 ///
-/// The form of the bars was chosen after the shares of this simulator were known: they show that
-/// the shares stay where the account puts them, and are no prediction made beforehand.
+/// The form of the limits was chosen after the shares of this simulator were known: they show that
+/// the shares remain at the account's values, and are not a prediction made beforehand.
 ///
 /// At 16 and 32 the two are 0.04 and 0.02 apart, and BBR has 0.03 and 0.08 less than either: what
 /// takes the share at 64 begins there, since 15 and 8 round trips are left between two ProbeRTTs.
@@ -230,7 +231,7 @@ fn at_sixty_four_products_too_few_round_trips_lower_bbrs_share() {
     assert!(missing - left > 0.07 + error, "{missing:.3}, {left:.3}, {error:.3}");
 }
 
-/// The table of docs/concepts/bbr-beside-cubic.md, for who renews it.
+/// Prints the table of docs/concepts/bbr-beside-cubic.md, for renewing it.
 #[test]
 #[ignore = "measures for a page"]
 fn print_the_table_of_the_page() {

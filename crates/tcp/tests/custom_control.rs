@@ -1,4 +1,4 @@
-//! A control of the caller's own that overrides every method of the trait gets the calls of all of
+//! A caller's own control that overrides every method of the trait receives the calls of all of
 //! them.
 
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use lasthop_units::{Bitrate, Bytes, Duration, Instant, Seq};
 
 type Called = Arc<Mutex<BTreeSet<&'static str>>>;
 
-/// Reno that records the calls that it gets.
+/// Reno that records its calls.
 #[derive(Clone, Debug)]
 struct Listener {
     reno: Reno,
@@ -173,7 +173,7 @@ fn each_method_that_a_custom_control_overrides_is_called() {
     let shown = variables(|o| observe(&pair.ends[0], o));
     assert!(shown.iter().any(|v| v.name == "reno.counted"), "{shown:?}");
 
-    // By time, where a round trip of 4 s all at once makes a timeout that was for nothing.
+    // By time: a sudden round trip of 4 s causes a spurious timeout.
     let mut pair = connection("rack", &called);
     pair.write(0, 40_000);
     pair.flush();

@@ -1,5 +1,5 @@
-//! Explicit congestion notification between two endpoints: who requests it, what is marked, what
-//! comes back, what it does.
+//! Explicit congestion notification between two endpoints: the request, the marks, the feedback,
+//! and the reaction.
 
 use crate::util::*;
 use lasthop_tcp::cc::CongestionControl;
@@ -17,7 +17,7 @@ fn options(ecn: EcnMode) -> Options {
     Options { ecn: EcnOptions { ecn: Some(ecn), ..EcnOptions::default() }, ..Options::default() }
 }
 
-/// A connected pair, 20 ms of round trip, that writes down every segment.
+/// A connected pair, 20 ms of round trip, that records every segment.
 fn pair(client: &Options, server: &Options) -> Pair {
     let mut p = Pair::new(client.resolve().unwrap(), server.resolve().unwrap(), ms(10));
     p.logging = true;
@@ -35,7 +35,7 @@ fn flags(p: &Pair, end: usize) -> Vec<String> {
 /// RFC 3168 section 6.1.1: the SYN has ECE and CWR, the SYN-ACK ECE only, and only if both enable
 /// it.
 #[test]
-fn both_ends_must_want_it() {
+fn both_ends_must_enable_it() {
     use EcnMode::{Accurate, Off, On, Passive};
     let cases = [
         (Off, On, "S", "S.", false),
@@ -77,7 +77,7 @@ fn a_lost_ecn_syn_is_repeated_without() {
 
 /// Sections 6.1.2, 6.1.3 and 6.1.5, step by step: the third segment of ten is marked. Its ACK comes
 /// at once with ECE, as do all further ones until CWR arrives. The sender halves its window once
-/// and says CWR on the next new data; the retransmission later on is not ECN-capable.
+/// and sets CWR on the next new data; the retransmission later on is not ECN-capable.
 #[test]
 fn a_mark_is_echoed_until_the_window_was_reduced() {
     for profile in [Profile::Rfc, Profile::Linux6] {
@@ -207,8 +207,8 @@ fn dctcps_receiver_reports_which_octets_were_marked() {
     }
 }
 
-/// AccECN (RFC 9768): whatever is marked at random on the way, the sender's count is the receiver's
-/// in the end.
+/// AccECN (RFC 9768): with random marks on the path, the sender's count equals the receiver's in
+/// the end.
 #[test]
 fn accurate_feedback_counts_every_mark() {
     for (seed, chance) in [(1, 0.02), (2, 0.2), (3, 0.7), (4, 1.0)] {

@@ -225,7 +225,7 @@ proptest! {
             let _ = e.info();
             while e.poll_event().is_some() {}
         }
-        // And it comes to rest: polling does not go on for ever without input.
+        // Polling ends without input.
         let mut n = 0u32;
         while e.poll_transmit(now).is_some() {
             n += 1;

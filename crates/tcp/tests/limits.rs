@@ -1,11 +1,11 @@
-//! What a sender waits for, against Linux' account of the same (tcp_chrono) and by hand. That one
-//! cause holds at every moment is checked in each run of a [`Pair`].
+//! The limits of a sender, compared with Linux' account (tcp_chrono) and with hand calculation.
+//! That one cause holds at every moment is checked in each run of a [`Pair`].
 
 use crate::util::Pair;
 use lasthop_tcp::*;
 use lasthop_units::{Bytes, Duration, Instant};
 
-/// An application without end: it writes once a whole segment fits, and would write more.
+/// An application without end: it writes when a whole segment fits.
 fn refill(p: &mut Pair) {
     if p.ends[0].writable() >= u64::from(p.ends[0].mss()) {
         p.ends[0].write(p.now, 1 << 40);
@@ -13,7 +13,7 @@ fn refill(p: &mut Pair) {
     }
 }
 
-/// Nanoseconds of the sender's time by what it waited for, until `end`.
+/// Nanoseconds of the sender's time by its limit, until `end`.
 fn waited(p: &mut Pair, end: Instant) -> Vec<(Limit, u64)> {
     let mut found: Vec<(Limit, u64)> = vec![];
     let mut before = (p.now, p.ends[0].limit(p.now));
@@ -53,8 +53,8 @@ fn writing(o: &Options) -> Pair {
     p
 }
 
-/// tcp_chrono counts what is queued or in flight as busy, and of that what the peer's window and
-/// the send buffer hold. Both accounts begin when the connection stands.
+/// tcp_chrono counts what is queued or in flight as busy, and of that the time limited by the
+/// peer's window and the send buffer. Both accounts begin when the connection is established.
 fn agrees_with_chrono(p: &mut Pair, of_interest: Limit) {
     let end = p.now + Duration::from_secs(5);
     let start = p.ends[0].limited_times(p.now);

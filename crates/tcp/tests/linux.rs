@@ -38,8 +38,8 @@ impl Script {
             },
             negotiated: NegotiatedOptions { timestamps: Some(stamps), ..o.negotiated },
             buffers: BufferOptions {
-                // Segments one by one, and all that is written, so that each ACK shows what it lets
-                // out.
+                // Segments one by one, and all that is written, so that each ACK shows the segments
+                // that it permits.
                 gso: Some(false),
                 send_tuning: Some(false),
                 ..o.buffers
@@ -114,7 +114,7 @@ fn reno() -> Options {
 }
 
 #[test]
-fn one_loss_of_twenty_goes_out_one_segment_per_two_acks() {
+fn one_loss_of_twenty_is_sent_one_segment_per_two_acks() {
     // RFC 6937 section 3.1: N N R . N . N . N ...; the window comes down to 10 while the ACKs of 20
     // arrive.
     let mut s = Script::new(reno(), 20, 1000);
@@ -172,7 +172,7 @@ fn the_tail_is_probed_and_its_loss_found_without_a_timeout() {
     // Two outstanding: 2 SRTT + 2 ms after the ACK: 402, the next multiple of 8 is 408.
     assert_eq!(s.until(408), ["4@408"]);
     s.until(508);
-    // The probe arrives, segment 3 is missing: RACK sees that it was sent before.
+    // The probe arrives, segment 3 is missing: RACK finds that it was sent before.
     assert_eq!(s.ack(3, &[(4, 5)], 0), ["3"]);
     assert_eq!((s.window().2, s.e.counters().loss_probes, s.e.counters().timeouts), ("recovery", 1, 0));
 }
@@ -209,7 +209,7 @@ fn in_a_blackout_the_probe_waits_no_longer_than_the_oldest_segments_timeout() {
 }
 
 #[test]
-fn a_timer_of_a_probe_that_may_not_leave_gives_way_to_the_oldest_segments_timeout() {
+fn a_probe_timer_that_may_not_send_is_replaced_by_the_oldest_segments_timeout() {
     // At 1.7 s the oldest has waited for more than the RTO, which then is no limit: 1700 + 802 =
     // 2502, filed under 40 * 64 = 2560. The probe of before is still unanswered, so none leaves,
     // and tcp_rearm_rto takes "max_t(int, delta_us, 1)": one jiffy, filed under the next but one.
@@ -267,7 +267,7 @@ fn the_ack_of_a_probe_alone_neither_proves_a_loss_nor_stops_growth() {
     s.ack(10, &[], 0);
     // RFC 8985 section 7.4.2: only an ACK beyond TLP.end_seq shows a loss. Linux still takes the
     // window for used: nothing new was sent since ten segments filled it, and tcp_cwnd_validate
-    // looks when data leaves.
+    // checks when data leaves.
     assert_eq!((s.e.counters().loss_probes, s.window().0), (1, before + 1.0));
 }
 
@@ -319,7 +319,7 @@ fn timestamps_undo_a_timeout_at_the_first_ack() {
 }
 
 #[test]
-fn a_duplicate_report_undoes_a_fast_retransmit_for_nothing() {
+fn a_duplicate_report_undoes_a_spurious_fast_retransmit() {
     let mut s = Script::new(reno(), 10, 1000);
     s.until(200);
     for n in 2..=4 {
@@ -429,8 +429,8 @@ fn pacing_spreads_a_window_over_half_a_round_trip_and_then_over_five_sixths() {
     assert_eq!(gap(20.0), 120.0);
 }
 
-/// Linux' window over Ethernet: 65160 in the SYN-ACK, then what right-sizing makes of it, always
-/// ahead of a slow start, up to half of tcp_rmem's 6 MiB; a buffer that is set stays what it is.
+/// Linux' window over Ethernet: 65160 in the SYN-ACK, then the size by right-sizing, always ahead
+/// of a slow start, up to half of tcp_rmem's 6 MiB; a buffer that is set stays what it is.
 #[test]
 fn the_receive_window_grows_ahead_of_the_sender_unless_it_is_set() {
     let windows = |o: Options| {
@@ -456,8 +456,8 @@ fn the_receive_window_grows_ahead_of_the_sender_unless_it_is_set() {
         (syn, p.ends[1].info().rcv_wnd, held_back[0])
     };
     // 45 segments of 1448 fit in 65536 (a SYN-ACK counts timestamps, tcp_openreq_init_rwin);
-    // 3145728 is a multiple of 128, so that the scaled field says it whole. The window of round r
-    // is 10 * 2^(r - 1) segments of 1448: 2560 in the ninth are the first above 3 MiB, 2172.
+    // 3145728 is a multiple of 128, so that the scaled field holds it exactly. The window of round
+    // r is 10 * 2^(r - 1) segments of 1448: 2560 in the ninth are the first above 3 MiB, 2172.
     assert_eq!(windows(Options::default()), (65_160, 3_145_728, 9));
     let set = Options {
         buffers: BufferOptions { receive_buffer: Some(Bytes(51_200)), ..BufferOptions::default() },
@@ -465,8 +465,8 @@ fn the_receive_window_grows_ahead_of_the_sender_unless_it_is_set() {
     };
     // 35 segments: less than the 40 of the third round. The SYN-ACK offers whole segments here too
     // (tcp_select_initial_window): 35 * 1448. Of the buffer one segment is reserved
-    // (tcp_init_buffer_space), which leaves 51200 - 1448 = 49752. That is less than the SYN-ACK
-    // said, so that whole segments of it are offered, 34 * 1448 (__tcp_select_window), which is
+    // (tcp_init_buffer_space), which leaves 51200 - 1448 = 49752. That is less than the SYN-ACK's
+    // offer, so that whole segments of it are offered, 34 * 1448 (__tcp_select_window), which is
     // also what is left of the SYN-ACK's offer when the first segment has arrived.
     assert_eq!(windows(set), (50_680, 49_232, 3));
     let both = || Options {
@@ -481,8 +481,8 @@ fn the_receive_window_grows_ahead_of_the_sender_unless_it_is_set() {
     assert_eq!((windows(both()).0, windows(both()).1), (14_480, 1 << 20));
 }
 
-/// A buffer that is set, too, is offered by and by: two segments more per arrival from the 64 KB of
-/// the SYN-ACK on (tcp_grow_window does not look at SOCK_RCVBUF_LOCK or tcp_moderate_rcvbuf), up to
+/// A buffer that is set is also offered gradually: two segments more per arrival from the 64 KB of
+/// the SYN-ACK on (tcp_grow_window does not test SOCK_RCVBUF_LOCK or tcp_moderate_rcvbuf), up to
 /// the buffer less a segment.
 #[test]
 fn a_buffer_that_is_set_is_offered_two_segments_more_per_arrival() {

@@ -25,7 +25,7 @@ const TRACKS: [Track; 2] = [
 /// Octets of a write.
 const WRITE: u64 = 65_536;
 
-/// What is compared.
+/// The quantities compared.
 #[derive(Debug, Default)]
 struct Summary {
     goodput: f64,

@@ -10,7 +10,7 @@
 //! once in twenty times.
 //!
 //! Bars for single quantities do not detect a deviation that is small in all of them. So the
-//! kernel's run is also judged as a whole: by the sum of the squares of its deviations, in standard
+//! kernel's run is also tested as a whole: by the sum of the squares of its deviations, in standard
 //! deviations of our runs, beside the same sum of each of ours against the others. The three
 //! quantities of a pair depend on one another, and do so in both sums.
 
@@ -33,8 +33,8 @@ const PAIRS: [[&str; 2]; 11] = [
     ["htcp", "cubic"],
     ["illinois", "cubic"],
 ];
-/// The recordings' path: 10 Mbit/s, 20 ms each way, a limit of 100 packets that counts those on
-/// their way.
+/// The recordings' path: 10 Mbit/s, 20 ms each way, a limit of 100 packets that includes those in
+/// transmission.
 const RATE: u64 = 10_000_000 / 8;
 const DELAY: Duration = Duration::from_millis(20);
 const HELD: usize = 100;
@@ -49,10 +49,10 @@ const OFFSET: Duration = Duration::from_micros(60_600);
 /// Student's t of 98 degrees of freedom for a probability of 0.05 in all 33 comparisons (11 pairs,
 /// 3 quantities), both sides: 1 - 0.05 / 66.
 const QUANTILE: f64 = 3.26;
-/// The kernel's run is judged as a whole at a probability of 0.05: of 100 runs of one distribution
+/// The kernel's run is tested as a whole at a probability of 0.05: of 100 runs of one distribution
 /// each rank is as likely, so that one of the five farthest is the kernel's once in twenty times.
 const FARTHEST: usize = 5;
-/// What is compared, and the least deviation that means anything: one segment of the 40 that two
+/// The quantities compared, and the least significant deviation: one segment of the 40 that two
 /// windows hold in all when no queue stands (vegas beside vegas), one retransmission.
 const QUANTITIES: [(&str, f64); 3] =
     [("share", 0.025), ("retransmissions 1", 1.0), ("retransmissions 2", 1.0)];

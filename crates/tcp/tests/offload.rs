@@ -1,5 +1,5 @@
-//! Segmentation offload: what leaves as one packet, where PSH stands, and that no path loses an
-//! octet of it.
+//! Segmentation offload: the segments of a packet, the position of PSH, and that no path loses an
+//! octet.
 
 use crate::util::Pair;
 use lasthop_tcp::*;
@@ -22,8 +22,8 @@ fn config(sack: bool) -> Config {
     c
 }
 
-/// The lengths of the packets that end `0` sent from `from` on: cut at PSH, and where it stands on
-/// a lone segment.
+/// The lengths of the packets that end `0` sent from `from` on: cut at PSH, and whether a lone
+/// segment has it.
 fn packets(p: &Pair, from: usize) -> Vec<(u32, bool)> {
     let mut found = vec![];
     let mut len = 0;
@@ -80,7 +80,7 @@ fn a_record_ends_its_packet_and_more_to_come_holds_a_part_back() {
     let n = p.log.len();
     p.ends[0].write(p.now, 100);
     p.flush();
-    // What was announced has come: the part is small, and a small one (500 of the record) is
+    // The announced data has arrived: the part is small, and a small one (500 of the record) is
     // outstanding: Nagle.
     assert_eq!(packets(&p, n), []);
     p.drive(p.now + Duration::from_millis(101));
@@ -120,7 +120,7 @@ fn a_window_below_one_segment_is_filled_when_the_persist_timer_fires() {
     assert_eq!(p.ends[0].unacknowledged(), 0);
 }
 
-/// What is left of the data fills a window that is smaller than a segment, with a loss of the last
+/// The rest of the data fills a window that is smaller than a segment, with a loss of the last
 /// packet or without: a timer runs until all has arrived.
 #[test]
 fn what_fills_a_window_below_one_segment_to_the_octet_arrives() {
@@ -165,8 +165,8 @@ fn a_lost_packet_is_cut_where_recovery_has_room_for_one_segment() {
     p.flush();
     let n = p.log.len();
     p.drive(p.now + Duration::from_millis(190));
-    // PRR lets one out for each that arrives: the packet of two is sent as two, and PSH was not
-    // asked for by a write.
+    // PRR permits one segment for each that arrives: the packet of two is sent as two, and PSH was
+    // not requested by a write.
     assert_eq!(packets(&p, n), [(2000, false)]);
     let c = p.ends[0].counters();
     assert_eq!((c.retransmitted_segments, c.timeouts), (2, 0));
@@ -187,7 +187,7 @@ fn departures(p: &Pair) -> Vec<(u64, u32)> {
 /// tcp_update_skb_after_send: "len_ns -= min_t(u64, len_ns / 2, credit)", with len_ns of the whole
 /// packet. At 1 MB/s two segments of 1000 octets are 2 ms; the first packet after an idle time is
 /// late by more than that, so the second leaves 1 ms after it and each further one 2 ms later. Half
-/// of the first segment's time alone would be 1.5 ms. The function does not look at SACK.
+/// of the first segment's time alone would be 1.5 ms. The function does not test SACK.
 #[test]
 fn a_packet_of_two_segments_is_paced_as_one() {
     for sack in [true, false] {
@@ -261,8 +261,8 @@ fn what_is_sent_again_without_sack_is_paced_too() {
     }
 }
 
-/// A packet that is nothing but a FIN has no octets, which take no time at any rate: the next
-/// departure is not held, and nothing wakes the sender for it.
+/// A packet with only a FIN has no octets, which take no time at any rate: the next departure is
+/// not delayed, and no timer is set for it.
 #[test]
 fn a_lone_fin_holds_no_departure_back() {
     for sack in [true, false] {

@@ -242,7 +242,7 @@ fn a_window_beyond_64_kib_needs_scaling() {
 }
 
 #[test]
-fn pacing_spreads_segments_at_the_rate_asked_for() {
+fn pacing_spreads_segments_at_the_given_rate() {
     let o = Options {
         growth: GrowthOptions {
             max_pacing_rate: Some("1 Mbit/s".parse().unwrap()),
@@ -261,7 +261,7 @@ fn pacing_spreads_segments_at_the_rate_asked_for() {
 }
 
 #[test]
-fn a_paced_sender_that_waits_for_acks_sleeps() {
+fn a_paced_sender_that_waits_for_acks_has_no_timer() {
     let o = Options {
         growth: GrowthOptions {
             max_pacing_rate: Some("100 Mbit/s".parse().unwrap()),
@@ -298,9 +298,8 @@ fn the_ns2_profile_starts_with_two_packets_of_512_octets_and_no_options() {
 
 /// The mechanism of the UMTS study: nothing is lost, but a round trip longer than the timeout makes
 /// it fire, and go-back-N sends again what has arrived.
-/// ns-2's `VegasTcpAgent::output` does not look at `syn_`: its first packet has the size of a data
-/// packet, the other agents' SYN has 40 octets. The peer takes the SYN alone, so the stream is
-/// whole.
+/// ns-2's `VegasTcpAgent::output` ignores `syn_`: its first packet has the size of a data packet,
+/// the other agents' SYN has 40 octets. The peer takes the SYN alone, so the stream is whole.
 #[test]
 fn the_vegas_agent_of_ns2_opens_with_a_packet_of_the_size_of_a_segment() {
     let first_packet = |cc| {
@@ -479,7 +478,7 @@ proptest! {
         p.flush();
         while p.now < limit && p.step() {
             n += 1;
-            // Someone on the way shrinks windows for a while.
+            // A node on the path reduces windows for a while.
             p.links[1].window = if p.now < at(60_000) && shrink.happens(n, 0.3) { window } else { u16::MAX };
             if peer.growth.manual_read == Some(true) && shrink.happens(n + (1 << 40), 0.5) {
                 read += p.ends[1].read(p.now, 3000);

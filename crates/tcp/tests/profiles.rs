@@ -127,11 +127,10 @@ fn a_timeout_within_newreno_recovery_leaves_it_or_does_not() {
     assert_eq!(rounds(&o(true), &holes, 24), format!("{recovery} 1! 4 2 3 4 5 6"));
 }
 
-/// RFC 6298 (5.4) and (5.5), whatever becomes of the recovery: at each timeout the oldest segment
-/// leaves once more, and the timer backs off. Twenty segments leave at 100 ms; the round trip of
-/// the SYN, 100 ms, makes the timeout 1 s, its least value. The segment that three duplicates at
-/// 200 ms send again is lost, and so are those of the first two timeouts, at 1.1 s and 3.1 s; the
-/// third is at 7.1 s.
+/// RFC 6298 (5.4) and (5.5), in any recovery: at each timeout the oldest segment leaves once more,
+/// and the timer backs off. Twenty segments leave at 100 ms; the round trip of the SYN, 100 ms,
+/// makes the timeout 1 s, its least value. The segment that three duplicates at 200 ms send again
+/// is lost, and so are those of the first two timeouts, at 1.1 s and 3.1 s; the third is at 7.1 s.
 #[test]
 fn a_timeout_within_newreno_recovery_sends_the_oldest_segment_again() {
     for leaves in [true, false] {
@@ -232,7 +231,7 @@ fn ack_at(e: &mut Endpoint, now: Instant, n: u32, block: (u32, u32)) -> Vec<u32>
 }
 
 #[test]
-fn forward_acknowledgement_takes_for_lost_what_lies_three_below_the_highest_sacked() {
+fn forward_acknowledgement_marks_lost_what_is_three_below_the_highest_sacked() {
     // One SACK of segment 9: nine holes below it, of which 10 - 3 = 7 are lost at once; RACK waits
     // for time or count.
     let o = Options { cc: Some(CcName::Reno), ..profile(Profile::Linux2626) };
@@ -275,11 +274,11 @@ fn a_spurious_timeout_of_2_6_26_costs_a_reduction_and_no_slow_start() {
     assert_eq!(e.info().ca_state, CaState::Cwr);
 }
 
-/// The retransmission alone arrives: the first ACK lets two new segments out, whose SACK tells that
+/// The retransmission alone arrives: the first ACK permits two new segments, whose SACK shows that
 /// the others are lost: nothing is in flight, and three leave (tcp_enter_frto_loss). A duplicate as
-/// the first ACK lets nothing out.
+/// the first ACK permits none.
 #[test]
-fn a_timeout_of_2_6_26_that_was_right_goes_on_with_three_segments() {
+fn a_correct_timeout_of_2_6_26_continues_with_three_segments() {
     let (windows, sent, e) = after_a_timeout(&[(1, (0, 0)), (1, (20, 21))]);
     assert_eq!(windows, [(20, 10), (21, 10), (3, 10)]);
     assert_eq!((sent, e.info().ca_state), (vec![1, 2, 3], CaState::Loss));
@@ -291,7 +290,7 @@ fn a_timeout_of_2_6_26_that_was_right_goes_on_with_three_segments() {
 /// segments, none of those that were lost before: an ACK of a retransmission would pass for an
 /// original's, and the timeout for spurious.
 #[test]
-fn a_timeout_of_2_6_26_within_recovery_sends_new_data_until_it_is_judged() {
+fn a_timeout_of_2_6_26_within_recovery_sends_new_data_until_it_is_decided() {
     let mut e = twenty(Options { cc: Some(CcName::Reno), ..profile(Profile::Linux2626) });
     ack(&mut e, 0, (9, 10));
     assert_eq!(e.info().ca_state, CaState::Recovery);

@@ -65,8 +65,8 @@ impl Script {
         self.e.on_time(self.now);
     }
 
-    /// An ACK of everything below segment `n`, with SACK blocks in segments. Returns what it brings
-    /// forth.
+    /// An ACK of everything below segment `n`, with SACK blocks in segments. Returns the segments
+    /// that it causes.
     fn ack(&mut self, n: u32, blocks: &[(u32, u32)]) -> Vec<String> {
         let at = |n: u32| self.isn + 1 + n * MSS;
         let mut s =
@@ -111,7 +111,7 @@ fn rfc_6937_figure_with_fifteen_of_twenty_lost_under_rfc_6675() {
 #[test]
 fn one_loss_of_twenty_under_rfc_6675_halves_by_waiting_half_a_round() {
     // Pipe at the third ACK: 22 outstanding - 1 lost - 3 SACKed = 18, + 1 for the retransmission =
-    // 19; the window is 10: nine ACKs pass in silence, then one new segment per ACK.
+    // 19; the window is 10: nine ACKs permit no segment, then one new segment per ACK.
     let mut s = Script::new(Options::default(), 20);
     let mut per_ack = vec![];
     for n in 2..=20 {

@@ -52,7 +52,7 @@ const BURST: &[u64] = &[14, 16, 18];
 const ALL: &[u64] = &[14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29];
 
 #[test]
-fn slow_start_doubles_to_the_ceiling_whatever_the_recovery() {
+fn slow_start_doubles_to_the_ceiling_with_every_recovery() {
     for f in [Tahoe, Reno, NewReno, Sack] {
         assert_eq!(rounds(&reno(f), &[], 8), "2 4 8 16 32 32 32 32", "{f:?}");
     }

@@ -114,9 +114,9 @@ fn a_sender_stops_at_its_buffer_while_una_is_stuck() {
     assert!(unlimited > 3 * size / 2, "without a buffer the window slides on: {unlimited}");
 }
 
-/// sk_stream_write_space wakes a writer that found the buffer full when a third of it is free.
+/// sk_stream_write_space notifies a writer that found the buffer full when a third of it is free.
 #[test]
-fn who_filled_the_buffer_writes_again_when_a_third_is_free() {
+fn a_writer_that_filled_the_buffer_writes_again_when_a_third_is_free() {
     let o = Options {
         buffers: BufferOptions { send_buffer_max: Some(Bytes(87_040)), ..linux().buffers },
         window: WindowOptions { initial_ssthresh: Some(10.0), ..linux().window },

@@ -1,4 +1,4 @@
-//! What single segments bring about in each state: RFC 9293 section 3.10.7, RFC 5961, and 4.4BSD's
+//! The effect of single segments in each state: RFC 9293 section 3.10.7, RFC 5961, and 4.4BSD's
 //! choices.
 
 use lasthop_tcp::*;
@@ -36,7 +36,7 @@ impl One {
         One { e: Endpoint::new(config, Seq(OURS)), now: Instant::from_millis(1) }
     }
 
-    /// `len` octets from `seq` on, and what is answered: flags, SEQ, ACK.
+    /// Sends `len` octets from `seq` on and returns the answer: flags, SEQ, ACK.
     fn gets(&mut self, flags: Flags, seq: u32, len: u32, ack: u32) -> Vec<(Flags, u32, u32)> {
         let segment = Segment {
             seq: Seq(PEER.wrapping_add(seq)),
@@ -105,7 +105,7 @@ fn in_syn_received_a_wrong_segment_is_answered_with_an_ack_and_a_reset_at_rcv_nx
 }
 
 /// RFC 9293 table 6: a segment without length is acceptable where RCV.NXT =< SEG.SEQ <
-/// RCV.NXT+RCV.WND. The SYN-ACK's field says 65535 octets: the window ends before 65536.
+/// RCV.NXT+RCV.WND. The SYN-ACK's field is 65535 octets: the window ends before 65536.
 #[test]
 fn a_reset_right_of_the_window_is_dropped_in_silence() {
     let mut one = One::established(Host::PLAIN);
@@ -114,7 +114,7 @@ fn a_reset_right_of_the_window_is_dropped_in_silence() {
     // Linux' tcp_sequence: `after(seq, tcp_receive_window + rcv_nxt)` alone is outside.
     let mut linux = One::established(Host::LINUX);
     assert_eq!(linux.gets(Flags::RST, 65_536, 0, 0), [(Flags::ACK, 1, 1)]);
-    // 4.4BSD judges by the room in the buffer, which the field cannot say: 1 + 70000.
+    // 4.4BSD checks against the room in the buffer, which the field cannot hold: 1 + 70000.
     let mut bsd = One::established(Host::BSD);
     assert_eq!(bsd.gets(Flags::RST, 70_000, 0, 0), [(Flags::ACK, 1, 1)]);
     assert!(bsd.gets(Flags::RST, 70_001, 0, 0).is_empty());
@@ -125,8 +125,8 @@ fn a_reset_right_of_the_window_is_dropped_in_silence() {
     assert_eq!(full.e.state(), State::Closed);
 }
 
-/// RFC 5961 section 4: a SYN, with or without ACK, is answered with an ACK in TIME-WAIT too,
-/// whatever its numbers.
+/// RFC 5961 section 4: a SYN, with or without ACK, is answered with an ACK in TIME-WAIT too, with
+/// any numbers.
 #[test]
 fn a_syn_in_time_wait_is_challenged() {
     for host in [Host::PLAIN, Host::LINUX, Host::BSD] {
@@ -200,7 +200,7 @@ fn text_on_a_syn_is_taken_once_the_connection_is_established() {
     assert!(both.gets(Flags::ACK, 4, 0, 1).is_empty(), "acknowledged after the delay");
     assert_eq!((both.e.readable(), both.e.state()), (3, State::Established));
 
-    // Without: the peer's retransmission brings it.
+    // Without: the data comes with the peer's retransmission.
     let mut plain = One::new(Host::PLAIN);
     plain.e.connect(plain.now);
     plain.sends();

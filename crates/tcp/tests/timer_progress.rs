@@ -1,4 +1,4 @@
-//! A timer that has acted is not due any more: whatever the state, time advances.
+//! A timer that has fired is not due again: time advances in every state.
 
 use lasthop_tcp::cc::ALGORITHMS;
 use lasthop_tcp::{

@@ -1,5 +1,5 @@
-//! Cost of one PDU end to end: pull, block error draw, air, receive, with the status reports it
-//! causes.
+//! Cost of one PDU end to end: pull, block error draw, transmission, receive, with the resulting
+//! status reports.
 //!
 //! Demonstrates in particular: two acknowledged mode entities over two dedicated channels, driven
 //! by hand through `Bearer`, without an event queue. Run with `cargo run --release -p lasthop-umts
@@ -29,7 +29,7 @@ fn bench(bler: f64, seconds: u64) {
     let mut out = BearerOutput::<RlcEvent>::default();
     (0..64).for_each(|i| bearer.push(Instant::ZERO, End::Network, PacketId::from_index(i), 552, &mut out));
 
-    // The bench measures wall time; protocol code never does.
+    // The bench measures wall time; protocol code never uses it.
     #[allow(clippy::disallowed_types)]
     let start = std::time::Instant::now();
     let mut events = 0u64;

@@ -47,7 +47,7 @@ impl Default for BearerConfig {
 }
 
 impl BearerConfig {
-    /// Refuses what cannot work, naming the key; warns of known pitfalls.
+    /// Refuses invalid values, naming the key; warns of known pitfalls.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         let mut warnings = Vec::new();
         within("downlink", self.downlink.validate(), &mut warnings)?;
@@ -60,33 +60,33 @@ impl BearerConfig {
 
 /// A radio bearer between two ends.
 ///
-/// The world pushes packets and calls back when the moments named by [`next_tti`](Bearer::next_tti)
-/// (class Tti), [`next_arrival`](Bearer::next_arrival) (class Arrival) and
-/// [`next_timer`](Bearer::next_timer) (class Timer) have come; after every call it reads them
-/// again. Being called early is harmless. While nothing is to be sent there is nothing to wait for.
+/// The world pushes packets and calls at the moments that [`next_tti`](Bearer::next_tti) (class
+/// Tti), [`next_arrival`](Bearer::next_arrival) (class Arrival) and
+/// [`next_timer`](Bearer::next_timer) (class Timer) return; after every call it reads them again.
+/// An early call is harmless. An idle bearer has no events.
 #[derive(Clone, Debug)]
 pub struct Bearer {
     header: PdcpHeader,
-    /// PDUs are noted.
+    /// True if PDUs are recorded.
     notes: bool,
-    /// By end: what it runs.
+    /// By end: its RLC entity.
     rlc: [Rlc; 2],
-    /// By direction.
+    /// By direction: its channel.
     dch: [Dch<Pdu>; 2],
-    /// By sending end.
+    /// By sending end: its account of SDUs.
     open_sdus: [OpenSdus; 2],
-    /// Unacknowledged or transparent: what the air loses is lost.
+    /// Unacknowledged or transparent mode: SDUs in lost blocks are lost.
     lossy: bool,
     /// By end: when its next timer expires; [`Instant::MAX`] for none.
     timers: [Instant; 2],
     pdus: Vec<Pdu>,
     scratch: Output,
-    /// Where SDUs are, if this is recorded.
+    /// Records of where SDUs are, if they were requested.
     journeys: Option<Box<Journeys>>,
 }
 
 impl Bearer {
-    /// The bearer number `entity` of the run `seed`. `cfg` must be valid.
+    /// Creates the bearer number `entity` of the run `seed`. `cfg` must be valid.
     pub fn new(cfg: &BearerConfig, seed: u64, entity: u64) -> Self {
         let rlc = |am, down: &DchConfig| Rlc::new(cfg.rlc.mode, am, cfg.rlc.um, down.block_payload);
         Bearer {
@@ -106,7 +106,7 @@ impl Bearer {
         }
     }
 
-    /// From now on the output has the PDUs that are sent and received.
+    /// Starts to list PDUs that are sent and received in the output.
     pub fn note_pdus(&mut self) {
         self.notes = true;
     }
@@ -122,11 +122,11 @@ impl Bearer {
     pub const fn dch(&self, direction: Direction) -> &Dch<Pdu> {
         &self.dch[direction.index()]
     }
-    /// From now on it is noted where SDUs are.
+    /// Starts to record where SDUs are.
     pub fn note_journeys(&mut self) {
         self.journeys = Some(Box::default());
     }
-    /// Where SDUs are; `None` unless that is noted.
+    /// Returns the records of where SDUs are; `None` unless they are kept.
     #[inline]
     pub fn journeys(&mut self) -> Option<&mut Journeys> {
         self.journeys.as_deref_mut()
@@ -152,7 +152,7 @@ impl Bearer {
         Some(self.timers[0].min(self.timers[1])).filter(|at| *at < Instant::MAX)
     }
 
-    /// A packet of `size` bytes (above 0) enters at `end`, to be delivered at the other.
+    /// Takes in a packet of `size` bytes (above 0) at `end`, to be delivered at the other end.
     pub fn push<E: From<RlcEvent>>(
         &mut self,
         now: Instant,
@@ -167,7 +167,7 @@ impl Bearer {
         self.settle(now, end, out);
     }
 
-    /// A TTI of `direction` starts: RLC fills its blocks.
+    /// Starts a TTI of `direction`: RLC fills its blocks.
     pub fn on_tti<E: From<RlcEvent>>(
         &mut self,
         now: Instant,
@@ -211,7 +211,7 @@ impl Bearer {
         self.settle(now, end, out);
     }
 
-    /// Blocks of `direction` have arrived.
+    /// Receives the blocks of `direction` that have arrived.
     pub fn on_arrival<E: From<RlcEvent>>(
         &mut self,
         now: Instant,
@@ -238,7 +238,7 @@ impl Bearer {
         self.settle(now, end, out);
     }
 
-    /// Timers of both ends that have expired act.
+    /// Processes the timers of both ends that have expired.
     pub fn on_timer<E: From<RlcEvent>>(&mut self, now: Instant, out: &mut BearerOutput<E>) {
         for end in [End::Network, End::Ue] {
             if self.timers[end.index()] <= now {
@@ -248,18 +248,18 @@ impl Bearer {
         }
     }
 
-    /// A new block error rate, in force from the next TTI.
+    /// Sets a new block error rate, in force from the next TTI.
     pub fn set_bler(&mut self, direction: Direction, bler: Ratio) {
         self.dch[direction.index()].set_bler(bler);
     }
-    /// A new number of blocks per TTI (at most 64), in force from the next TTI.
+    /// Sets a new number of blocks per TTI (at most 64), in force from the next TTI.
     pub fn set_blocks(&mut self, now: Instant, direction: Direction, blocks: u32) {
         self.dch[direction.index()].set_blocks(blocks);
         self.wake(now, direction.sender());
     }
 
-    /// Passes on what `end` has produced: SDUs that it delivers were pushed by its peer, those that
-    /// it drops by itself (in UM the receiver drops its peer's).
+    /// Passes on the output of `end`: SDUs that it delivers were pushed by its peer, those that it
+    /// drops were pushed by itself (in UM the receiver drops those of its peer).
     fn settle<E: From<RlcEvent>>(&mut self, now: Instant, end: End, out: &mut BearerOutput<E>) {
         let peer = end.peer();
         for sdu in self.scratch.delivered.drain(..) {
@@ -289,8 +289,9 @@ impl Bearer {
         self.timers[end.index()] = self.rlc[end.index()].poll_at(now).unwrap_or(Instant::MAX);
     }
 
-    /// RRC builds the bearer anew after an unrecoverable error: both RLC entities start afresh,
-    /// what is on the air is gone, SDUs in transmission are dropped.
+    /// Re-establishes the bearer after an unrecoverable error, as RRC does: both RLC entities
+    /// return to their initial state, blocks in transmission are lost, SDUs in transmission are
+    /// dropped.
     fn reestablish<E: From<RlcEvent>>(&mut self, now: Instant, out: &mut BearerOutput<E>) {
         for direction in Direction::BOTH {
             self.dch[direction.index()].cut(|_| ());
@@ -335,7 +336,7 @@ fn octets(pdu: &Pdu, channel: &DchConfig, header: PdcpHeader) -> Octets {
     })
 }
 
-/// A block that carried SDUs without retransmission is lost, and they with it.
+/// Reports SDUs without retransmission that are lost with their block.
 fn report_lost<E: From<RlcEvent>>(pdu: &Pdu, end: End, open_sdus: &mut OpenSdus, out: &mut BearerOutput<E>) {
     let mut lost = |serial| {
         out.dropped.extend(open_sdus.leave(serial).map(|sdu| (end, sdu, DropCause::RadioLoss)));
@@ -347,10 +348,11 @@ fn report_lost<E: From<RlcEvent>>(pdu: &Pdu, end: End, open_sdus: &mut OpenSdus,
     }
 }
 
-/// An uplink for serde: what is not given is that of the 64 kbit/s uplink, not of the downlink.
+/// Deserializes an uplink: keys that are not given have the defaults of the 64 kbit/s uplink, not
+/// of the downlink.
 ///
 /// # Errors
-/// What is given is not a channel.
+/// The given keys are not a valid channel.
 pub fn over_uplink_defaults<'de, D: serde::Deserializer<'de>>(d: D) -> Result<DchConfig, D::Error> {
     Ok(DchPatch::deserialize(d)?.over(DchConfig::uplink_64k()))
 }

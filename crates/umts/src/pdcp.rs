@@ -1,5 +1,5 @@
-//! PDCP of UMTS (TS 25.323): a header of 0, 1 or 3 octets; no header compression. LTE's (TS 36.323)
-//! is `lte`.
+//! PDCP of UMTS (TS 25.323): a header of 0, 1 or 3 octets; no header compression. That of LTE (TS
+//! 36.323) is in `lte-l2`.
 
 use lasthop_units::Bytes;
 use schemars::JsonSchema;
@@ -43,7 +43,7 @@ pub struct PdcpConfig {
 }
 
 impl PdcpConfig {
-    /// Every combination is possible.
+    /// Accepts every combination.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         Ok(Vec::new())
     }

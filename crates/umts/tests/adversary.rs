@@ -1,7 +1,6 @@
-//! Two acknowledged mode entities and an adversary between them: losses, repetitions, any legal set
+//! Two acknowledged mode entities over an adversarial channel: losses, repetitions, any valid set
 //! of triggers, any parameters. Every SDU leaves exactly once and in order; and when the losses
-//! end, everything drains in bounded time for every set of triggers that `validate` does not warn
-//! of.
+//! end, all SDUs leave in bounded time for every set of triggers of which `validate` does not warn.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -64,9 +63,9 @@ enum Outcome {
 
 struct Pair {
     ends: [AmEntity; 2],
-    /// By sender: what is on the air.
+    /// By sender: PDUs in transmission.
     air: [VecDeque<(Instant, Pdu)>; 2],
-    /// By sender: what became of each SDU.
+    /// By sender: the outcome of each SDU.
     outcomes: [Vec<Outcome>; 2],
     last_delivered: [Option<u64>; 2],
     /// Delivered sizes, by receiver.
@@ -76,7 +75,7 @@ struct Pair {
     in_bytes: bool,
     in_sequence: bool,
     failures: u32,
-    /// Pulls in a row that gave nothing although `has_data`.
+    /// Number of consecutive pulls without a PDU although `has_data`.
     empty: [u32; 2],
     /// By sender, HFN and SN: transmissions of a PDU.
     transmissions: [BTreeMap<(u32, u32), u32>; 2],
@@ -111,7 +110,7 @@ impl Pair {
         self.settle(end);
     }
 
-    /// One step: timers, a TTI each way, arrivals.
+    /// Runs one step: timers, a TTI in each direction, arrivals.
     fn step(&mut self, now: Instant, blocks: usize, r: &mut Stream, loss: f64, twice: f64) {
         for end in 0..2 {
             let mut calls = 0;
@@ -155,8 +154,7 @@ impl Pair {
         }
     }
 
-    /// TS 25.322 clause 9.7.3.3: no PDU is sent more often than MaxDAT allows, whatever else is
-    /// going on.
+    /// TS 25.322 clause 9.7.3.3: no PDU is sent more often than MaxDAT allows, in any state.
     fn count_transmissions(&mut self, end: usize) {
         let cfg = *self.ends[end].config();
         if cfg.on_max_dat != OnMaxDat::Discard {
@@ -213,7 +211,7 @@ fn fight(seed: u64) -> (Pair, bool) {
     let mut r = Draw::new(seed, Purpose::Test, 0).stream(0);
     let mut a = any_config(&mut r);
     let mut b = any_config(&mut r);
-    // What the two ends must agree on.
+    // Parameters on which both ends must agree.
     b.in_sequence = a.in_sequence;
     a.rx_window = a.tx_window.max(b.tx_window);
     if a.rx_window > 2048 {
@@ -265,7 +263,7 @@ proptest! {
     }
 }
 
-/// The same, with seeds that are always the same, and a look at what the swarm reaches.
+/// The same with fixed seeds, and a check that the swarm reaches every mechanism.
 #[test]
 fn the_swarm_reaches_every_mechanism() {
     let (mut live, mut resets, mut failures, mut discards, mut duplicates) = (0, 0, 0, 0, 0);
@@ -290,7 +288,7 @@ fn the_swarm_reaches_every_mechanism() {
     assert!(live > 30 && resets > 100 && failures > 0 && discards > 100 && duplicates > 1000);
 }
 
-/// Two entities that exchange only encoded octets: every size arrives, in order.
+/// Two entities that exchange only encoded octets deliver every size, in order.
 #[test]
 fn two_entities_talk_through_octets_alone() {
     for (seed, payload) in [(1, 40), (2, 10), (3, 124), (4, 125), (5, 200), (6, 40), (7, 200), (8, 126)] {

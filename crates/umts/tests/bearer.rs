@@ -1,4 +1,4 @@
-//! The bearer as the world sees it: the account of packets in every mode, delivery order,
+//! The bearer through its public interface: the account of packets in every mode, delivery order,
 //! configuration.
 
 use crate::common::{World, bearer};
@@ -9,9 +9,9 @@ use lasthop_umts::rlc::RlcMode;
 use lasthop_umts::rlc::am::OnMaxDat;
 use lasthop_units::{Bytes, Duration, Instant, Ratio};
 
-/// UM: a lost block takes the SDUs it touched. An SDU of 552 B + 1 B PDCP spans 14 or 15 blocks, so
-/// it survives with a probability between (1-p)^15 and (1-p)^14 at p = 2 %: 0.739..0.754. n = 40
-/// 000 SDUs, errors of neighbours are correlated through shared blocks (factor below 2): the
+/// UM: SDUs with octets in a lost block are lost. An SDU of 552 B + 1 B PDCP spans 14 or 15 blocks,
+/// so it is delivered with a probability between (1-p)^15 and (1-p)^14 at p = 2 %: 0.739..0.754. n
+/// = 40 000 SDUs, errors of neighbours are correlated through shared blocks (factor below 2): the
 /// bound of 5 standard errors is 5 sqrt(2 * 0.19 / 40 000) = 0.016.
 #[test]
 fn unacknowledged_mode_loses_what_the_air_touches() {
@@ -68,7 +68,7 @@ fn transparent_mode_drops_what_does_not_fit() {
     assert!((45..=135).contains(&(w.dropped.len() - too_large)));
 }
 
-/// Claim U17: without in-sequence delivery SDUs overtake each other, with it never.
+/// Claim U17: SDUs overtake each other without in-sequence delivery, never with it.
 #[test]
 fn sdus_overtake_only_without_in_sequence_delivery() {
     for in_sequence in [true, false] {
@@ -87,8 +87,8 @@ fn sdus_overtake_only_without_in_sequence_delivery() {
     }
 }
 
-/// A dead air interface: MaxDAT, then MaxRST unanswered RESETs, then the bearer is built anew; when
-/// the air is back, packets pass again.
+/// All blocks are lost: MaxDAT, then MaxRST unanswered RESETs, then the bearer is re-established;
+/// when blocks arrive again, packets are delivered again.
 #[test]
 fn a_radio_link_failure_ends_when_the_air_is_back() {
     let mut cfg = bearer(0.0);
@@ -112,7 +112,7 @@ fn a_radio_link_failure_ends_when_the_air_is_back() {
     assert_eq!(w.delivered.iter().map(|d| d.2).collect::<Vec<_>>(), [0, 2]);
 }
 
-/// 0 blocks per TTI are an outage: nothing is lost, everything passes afterwards.
+/// 0 blocks per TTI are an outage: no packet is lost, and all are delivered afterwards.
 #[test]
 fn rates_change_while_it_runs() {
     let mut w = World::new(&bearer(0.0), 1);
@@ -187,8 +187,8 @@ fn impossible_values_are_refused_by_key_with_a_remedy() {
 }
 
 /// Status reports older than a retransmission request the same block again. With a report per gap
-/// and no prohibit timer that happens all the time; the guard of one round trip (20..50 ms + grid)
-/// stops it.
+/// and no prohibit timer this happens continually; the guard of one round trip (20..50 ms + grid)
+/// prevents it.
 #[test]
 fn the_guard_suppresses_stale_reports() {
     let sent_twice = |guard| {
@@ -208,7 +208,7 @@ fn the_guard_suppresses_stale_reports() {
     assert!(with * 10 < without);
 }
 
-/// A report that fits into padding costs no block of its own.
+/// A report that fits into padding takes no block.
 #[test]
 fn piggybacked_reports_save_blocks() {
     let blocks = |piggyback| {
@@ -217,7 +217,7 @@ fn piggybacked_reports_save_blocks() {
         cfg.rlc.am.timer_status_prohibit = Duration::ZERO;
         let mut w = World::new(&cfg, 3);
         for i in 0..200 {
-            // Uplink data and the report on downlink data meet in the same uplink TTI.
+            // Uplink data and the report on downlink data are sent in the same uplink TTI.
             w.push_at(Instant::from_millis(100 * i + 5), End::Network, 30);
             w.push_at(Instant::from_millis(100 * i + 25), End::Ue, 20);
         }

@@ -1,4 +1,4 @@
-//! Numbers that theory gives, with the theory beside them.
+//! Closed forms of theory, with their derivations.
 
 use crate::common::{World, bearer};
 use lasthop_bearer::{Direction, End};
@@ -9,8 +9,8 @@ use lasthop_units::{Duration, Instant, Ratio};
 const MS: fn(u64) -> Instant = Instant::from_millis;
 
 /// ceil(l / (C TTI)) TTI of the paper: 553 B over 480 B per TTI are 2 TTI = 20 ms down; 41 B over
-/// 160 B are 1 TTI = 20 ms up. A packet that comes at 0 waits for the TTI at 10 (20) ms: what comes
-/// as a TTI starts is sent in the next one.
+/// 160 B are 1 TTI = 20 ms up. A packet that arrives at 0 waits for the TTI at 10 (20) ms: one that
+/// arrives as a TTI starts is sent in the next one.
 #[test]
 fn error_free_transmission_times_are_those_of_the_paper() {
     let mut w = World::new(&bearer(0.0), 1);
@@ -25,9 +25,9 @@ fn error_free_transmission_times_are_those_of_the_paper() {
 /// Selective repeat with a window that is large enough: each block carries new data with
 /// probability 1 - p, so the goodput is C (1 - p) of SDU bytes, less one LI octet per SDU (1 in
 /// 554) and the header octet of PDCP (1 in 553). Blocks are Bernoulli: in T = 400 s there are n =
-/// 480 000, the standard error of the share is sqrt(p (1-p) / n) <= 6.7e-4. Beside it: status
-/// blocks of the other direction (none here: no uplink data) and in-sequence delivery that holds up
-/// to a window back at the end (W / n = 1024 / 480 000 = 2.1e-3). Bound: 5 errors + 2.1e-3.
+/// 480 000, the standard error of the share is sqrt(p (1-p) / n) <= 6.7e-4. Further terms: status
+/// blocks of the other direction (none here: no uplink data) and in-sequence delivery, which holds
+/// back up to a window at the end (W / n = 1024 / 480 000 = 2.1e-3). Bound: 5 errors + 2.1e-3.
 #[test]
 fn goodput_is_the_rate_times_the_blocks_that_survive() {
     for p in [0.0, 0.05, 0.1, 0.2, 0.3] {
@@ -42,8 +42,8 @@ fn goodput_is_the_rate_times_the_blocks_that_survive() {
         w.check_account();
         w.check_order();
         let goodput = w.bytes(End::Ue, Instant::ZERO, Instant::MAX) as f64 * 8.0 / t as f64;
-        // Duplicates (a block sent again although it had arrived) cost capacity beyond the theory:
-        // count them.
+        // Duplicates (a block sent again although it had arrived) take capacity beyond the theory,
+        // so the test counts them.
         let s = w.bearer.rlc(End::Network).stats();
         let useful = goodput / (384_000.0 * (1.0 - p) * 552.0 / 554.0);
         let sent = (s.pdus_new + s.pdus_retx) as f64 / s.pdus_new as f64;
@@ -57,9 +57,10 @@ fn goodput_is_the_rate_times_the_blocks_that_survive() {
 }
 
 /// W = 128, status at most every 200 ms, 80 ms of loop: at most W blocks per 280 ms = 128 * 320 /
-/// 0.28 = 146 kbit/s. The loop here: poll at TTI start, 10 ms on the air, up to 20 ms to the next
-/// uplink TTI (strictly after), 20 ms on the air: the report leaves every ceil20(200) ms. What is
-/// measured must stay below W per 200 ms + loop of at least 10 + 20 and above W per 200 + 80 ms.
+/// 0.28 = 146 kbit/s. The loop here: poll at TTI start, 10 ms of transmission, up to 20 ms to the
+/// next uplink TTI (strictly after), 20 ms of transmission: the report is sent every ceil20(200)
+/// ms. The measured rate must be below W per 200 ms + loop of at least 10 + 20 and above W per
+/// 200 + 80 ms.
 #[test]
 fn a_small_window_caps_the_rate() {
     let mut cfg = bearer(0.0);
@@ -77,8 +78,9 @@ fn a_small_window_caps_the_rate() {
 }
 
 /// Claim U18: a once-lost block costs at least one uplink TTI (the report), one downlink TTI (the
-/// block) and the way between. Measured as the extra delay of a lone packet of one block, over many
-/// of them, reported at once because a second packet follows in the same TTI (gap detection).
+/// block) and the delay between them. Measured as the extra delay of a lone packet of one block,
+/// over many of them, reported at once because a second packet follows in the same TTI (gap
+/// detection).
 #[test]
 fn a_lost_block_costs_at_least_a_tti_each_way() {
     let mut cfg = bearer(0.2);
@@ -91,8 +93,8 @@ fn a_lost_block_costs_at_least_a_tti_each_way() {
     }
     w.run_until(Instant::from_secs(600));
     assert_eq!(w.delivered.len(), 500);
-    // Clean: TTI at 10, arrival 20 + 3. Repeated: report 20 ms + 2, block 10 ms + 3: at least 35 ms
-    // more.
+    // Without loss: TTI at 10, arrival 20 + 3. With a repetition: report 20 ms + 2, block 10 ms +
+    // 3: at least 35 ms more.
     let delays: Vec<u64> = w.delivered.iter().map(|d| d.0.0 / 1_000_000 - 1000 * d.2 as u64).collect();
     assert_eq!(delays.iter().min(), Some(&23));
     let second = delays.iter().filter(|d| **d > 23).min().unwrap();
@@ -103,8 +105,8 @@ fn a_lost_block_costs_at_least_a_tti_each_way() {
     assert!(second - 23 >= 20 + 10 + 5);
 }
 
-/// A sender that never runs empty sends no "last PDU": without the window poll no poll is sent at p
-/// = 0 and the window stalls for good. `validate` warns of it.
+/// A sender whose buffer is never empty sends no "last PDU": without the window poll no poll is
+/// sent at p = 0 and the window stalls permanently. `validate` warns of it.
 #[test]
 fn without_the_window_poll_a_backlogged_sender_stalls() {
     let mut cfg = bearer(0.0);
@@ -124,8 +126,8 @@ fn without_the_window_poll_a_backlogged_sender_stalls() {
 }
 
 /// MaxDAT = D: a block is lost D times in a row with probability p^D, and then the entity is reset.
-/// p = 0.5, D = 4: one block in 16 (of those that are needed); with loss only downwards each reset
-/// ends.
+/// p = 0.5, D = 4: one block in 16 (of those that are needed); with loss only in the downlink each
+/// reset completes.
 #[test]
 fn max_dat_resets_or_discards() {
     for on in [OnMaxDat::Reset, OnMaxDat::Discard] {
@@ -155,8 +157,8 @@ fn max_dat_resets_or_discards() {
 /// is PDCP's) and a length indicator are 402 = 10 * 40 + 2. Where SDUs follow each other without a
 /// gap the first octet is at any of 40 places of its block; the SDU then has octets or its end
 /// mark in n = 11 blocks, or in 12 from one of the 40 places: 11.025 in the mean. So 1 - (1 -
-/// p^D)^11.025 of the SDUs are lost: p = 0.3, D = 3: 0.260; p = 0.5, D = 2: 0.958. Status
-/// reports come without loss and one round trip apart, so that each reports the outcome of one
+/// p^D)^11.025 of the SDUs are lost: p = 0.3, D = 3: 0.260; p = 0.5, D = 2: 0.958. Status reports
+/// arrive without loss and one round trip apart, so that each reports the outcome of one
 /// transmission.
 ///
 /// Neighbours share the block in which one ends and the other begins, so losses come in pairs: the

@@ -1,4 +1,5 @@
-//! Octets: every PDU and super-field survives the wire, and no input makes a decoder panic.
+//! Octets: every PDU and super-field is decoded as it was encoded, and no input makes a decoder
+//! panic.
 
 use lasthop_bearer::Sdu;
 use lasthop_umts::rlc::codec::{decode_am, decode_um, encode_am, encode_um, zeros};
@@ -37,7 +38,8 @@ fn status() -> impl Strategy<Value = StatusPdu> {
         .prop_map(|(sufis, ack)| StatusPdu { sufis: sufis.into_iter().chain(ack.map(Sufi::Ack)).collect() })
 }
 
-/// A data field as a sender builds it: ends of `lens`, then what is left continues or is padding.
+/// A data field as a sender builds it: SDUs that end after `lens`; the rest is a continuing SDU or
+/// padding.
 fn segments(layout: DataLayout, first: EndMark, lens: &[u16], continues: bool) -> (Segments, u32) {
     let mut list = Segments::new();
     let mut room = layout.payload;

@@ -58,8 +58,8 @@ fn data_sns(pdus: &[Pdu]) -> Vec<u32> {
 }
 
 /// Clauses 11.6.3 and 11.6.6.1: an SN_MRW is "less than VR(MR)". With a window of 1024 an order for
-/// PDU 22 that comes when VR(R) is 2300 is therefore obsolete, though 22 is closer to 2300 upwards
-/// (1818) than downwards (2278).
+/// PDU 22 that arrives when VR(R) is 2300 is therefore obsolete, though 22 is closer to 2300
+/// upwards (1818) than downwards (2278).
 #[test]
 fn an_obsolete_order_does_not_move_the_window_forward() {
     let mut sender = entity(config(), &[39; 2301]);
@@ -82,7 +82,7 @@ fn an_obsolete_order_does_not_move_the_window_forward() {
     assert_eq!(out.delivered.len(), 2301, "PDU 2300 is the next of the window");
 }
 
-/// Clause 11.6.4, third criterion: an ACK of everything below SN_MRW ends the discard although
+/// Clause 11.6.4, third criterion: an ACK of all PDUs below SN_MRW ends the discard although
 /// MRW_ACK was lost.
 #[test]
 fn an_acknowledgement_ends_the_discard() {
@@ -95,7 +95,7 @@ fn an_acknowledgement_ends_the_discard() {
     assert!(out.dropped.is_empty(), "the receiver may still deliver SDU 0");
     sender.receive(NOW, &status(&[Sufi::Ack(AmSn::new(3))]), &mut out);
     assert_eq!(out.dropped.iter().map(|d| (d.0.serial, d.1)).collect::<Vec<_>>(), [(0, DropCause::MaxDat)]);
-    // Timer_MRW does not run on: nothing but the new PDU is sent.
+    // Timer_MRW does not run any more: only the new PDU is sent.
     let later = NOW + Duration::from_secs(1);
     sender.on_time(later, &mut out);
     let pdus = pull(&mut sender, later, 4, &mut out);
@@ -103,7 +103,7 @@ fn an_acknowledgement_ends_the_discard() {
 }
 
 /// Clause 9.7.3.3 while a discard is in progress (clause 11.6.2, last paragraph): PDU 2 has used up
-/// MaxDAT too. It is sent no more, and its discard follows the first one.
+/// MaxDAT too. It is not sent any more, and its discard follows the first one.
 #[test]
 fn a_pdu_waits_for_its_discard_and_is_not_sent_meanwhile() {
     let mut sender = entity(config(), &[39; 4]);
@@ -141,8 +141,8 @@ fn an_order_delivers_what_is_complete() {
 }
 
 /// Clause 11.6.2: an SDU of which only a part was sent ends in a PDU that is discarded unsent, so
-/// VT(S) moves on and the next SDU follows at once; an MRW_ACK that a receiver without the order
-/// sends cannot be taken for an answer.
+/// VT(S) moves on and the next SDU follows at once; so an MRW_ACK of a receiver without the order
+/// does not count as an answer.
 #[test]
 fn a_half_sent_sdu_costs_a_sequence_number() {
     let mut sender = entity(config(), &[100, 39]);

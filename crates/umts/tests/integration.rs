@@ -1,4 +1,4 @@
-//! The integration tests in one program: each program links the whole crate and what it stands on.
+//! The integration tests in one program: each program links the whole crate and its dependencies.
 //! `cargo test -p lasthop-umts --test integration codec` runs those of one module.
 
 mod common;

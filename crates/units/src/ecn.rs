@@ -1,4 +1,5 @@
-//! The ECN field of the IP header: queues write it, transports read it, so it lives below both.
+//! The ECN field of the IP header: queues write it and transports read it, so it is in a crate
+//! below both.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,7 +30,7 @@ impl Ecn {
             _ => Ecn::Ce,
         }
     }
-    /// Its word in tables.
+    /// Its name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Ecn::NotEct => "not-ect",
@@ -43,7 +44,7 @@ impl Ecn {
     pub const fn is_capable(self) -> bool {
         !matches!(self, Ecn::NotEct)
     }
-    /// True for what RFC 9331 section 5 classifies as L4S: ECT(1) and CE.
+    /// True for the codepoints that RFC 9331 section 5 classifies as L4S: ECT(1) and CE.
     #[inline]
     pub const fn is_l4s(self) -> bool {
         matches!(self, Ecn::Ect1 | Ecn::Ce)

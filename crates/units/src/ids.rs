@@ -1,11 +1,11 @@
-//! Typed handles and the vector they index.
+//! Typed handles, and the vector that they index.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::num::NonZero;
 use std::ops::{Index, IndexMut};
 
-/// What an id can do: stand for a zero-based index.
+/// A handle that stands for a zero-based index.
 pub trait Id: Copy + Eq {
     /// The id of index `i`.
     fn from_index(i: usize) -> Self;
@@ -79,15 +79,15 @@ pub struct IndexVec<I, T> {
 }
 
 impl<I: Id, T> IndexVec<I, T> {
-    /// An empty vector.
+    /// Creates an empty vector.
     pub const fn new() -> Self {
         IndexVec { items: Vec::new(), id: PhantomData }
     }
-    /// An empty vector with memory for so many items.
+    /// Creates an empty vector with memory for `items` items.
     pub fn with_capacity(items: usize) -> Self {
         IndexVec { items: Vec::with_capacity(items), id: PhantomData }
     }
-    /// Two different items at once; `None` for one item twice, or one that is not there.
+    /// Two different items at once; `None` for one item twice, or for an item that does not exist.
     pub fn get_two_mut(&mut self, a: I, b: I) -> Option<(&mut T, &mut T)> {
         let [x, y] = self.items.get_disjoint_mut([a.index(), b.index()]).ok()?;
         Some((x, y))
@@ -105,11 +105,11 @@ impl<I: Id, T> IndexVec<I, T> {
     pub fn len(&self) -> usize {
         self.items.len()
     }
-    /// True without items.
+    /// True if it is empty.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
-    /// The item, if the id is one of ours.
+    /// The item, if the id is one of this vector.
     pub fn get(&self, id: I) -> Option<&T> {
         self.items.get(id.index())
     }

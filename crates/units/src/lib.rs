@@ -1,7 +1,7 @@
-//! The vocabulary of Lasthop: time, sizes, rates, powers, sequence numbers and ids.
+//! The basic types of Lasthop: time, sizes, rates, powers, sequence numbers and ids.
 //!
-//! The bottom room: imports no other. Every quantity is a type of its own, so that nanoseconds
-//! never meet milliseconds and dB never meet linear ratios by accident. In scenario files a
+//! This crate uses no other crate of Lasthop. Every quantity has its own type, so that nanoseconds
+//! are not mixed with milliseconds, or dB with linear ratios, by accident. In scenario files a
 //! quantity is a string with its unit (`"10 ms"`, `"20 MHz"`); a bare number is refused with the
 //! remedy.
 

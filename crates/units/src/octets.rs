@@ -1,36 +1,36 @@
-//! Octets of a PDU without payload octets: the ranges that belong to packets are left open.
+//! Octets of a PDU without those of packets, whose ranges are left open.
 
 use crate::PacketId;
 
-/// The octets of a PDU. Those that belong to packets are zeros, and `holes` says whose they are.
+/// The octets of a PDU. Those of packets are zeros, and `holes` identifies the packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Octets {
-    /// All of them.
+    /// All octets.
     pub bytes: Vec<u8>,
-    /// Where octets of packets belong.
+    /// The ranges of packets.
     pub holes: Vec<Hole>,
 }
 
-/// A place for octets of a packet.
+/// A range for octets of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hole {
-    /// Its first octet in the PDU.
+    /// First octet of the range in the PDU.
     pub at: u32,
-    /// How many.
+    /// Number of octets.
     pub len: u32,
     /// The packet.
     pub packet: PacketId,
-    /// Distinguishes the packet from others that have used its slot in the slab, among those that
-    /// one entity was given.
+    /// Distinguishes the packet from others that have used its slot in the slab, among the packets
+    /// of one entity.
     pub serial: u64,
     /// That entity. Code that combines several entities numbers them.
     pub entity: u64,
-    /// The first of them in the packet.
+    /// First octet of the range in the packet.
     pub offset: u32,
 }
 
 impl Octets {
-    /// The same with the number of its entity.
+    /// The same octets with the number of their entity.
     pub fn of_entity(mut self, entity: u64) -> Octets {
         self.holes.iter_mut().for_each(|hole| hole.entity = entity);
         self
@@ -43,7 +43,7 @@ impl Octets {
         self.fill_sdu(at, header, (packet, serial), offset, len);
     }
 
-    /// As [`append_sdu`](Self::append_sdu), where the octets from `at` on are there already.
+    /// As [`append_sdu`](Self::append_sdu), where the octets from `at` on exist already.
     pub fn fill_sdu(
         &mut self,
         at: usize,

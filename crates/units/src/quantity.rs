@@ -7,10 +7,11 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// Why a string is not a quantity of the expected kind. The message names the units that are.
+/// The reason for which a string is not a quantity of the expected kind. The message names the
+/// valid units.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum UnitError {
-    /// There is no number at the start.
+    /// The text does not start with a number.
     #[error("`{input}` is not {what}: write a number and a unit, such as `{example}`")]
     NoNumber {
         /// The text that was read.
@@ -39,7 +40,7 @@ pub enum UnitError {
         unit: String,
         /// The quantity, with its article.
         what: &'static str,
-        /// "; did you mean ...?", or nothing.
+        /// "; did you mean ...?", or empty.
         hint: String,
         /// The accepted units.
         units: String,
@@ -54,7 +55,7 @@ pub enum UnitError {
         /// The range, in words.
         range: &'static str,
     },
-    /// More than nothing, and less than the quantity counts.
+    /// Above zero, but below the smallest unit that the quantity counts.
     #[error("`{input}` would count as nothing: {what} is counted in whole {least}")]
     TooSmall {
         /// The text that was read.
@@ -66,7 +67,7 @@ pub enum UnitError {
     },
 }
 
-/// How one quantity is written: name, example, range, and its units with their factors to the base
+/// The syntax of one quantity: name, example, range, and its units with their factors to the base
 /// unit.
 pub(crate) struct Grammar {
     pub what: &'static str,
@@ -74,9 +75,9 @@ pub(crate) struct Grammar {
     pub range: &'static str,
     /// The first spelling of a factor is the one that is printed.
     pub units: &'static [(&'static str, f64)],
-    /// It is rounded to whole base units.
+    /// True if values are rounded to whole base units.
     pub whole: bool,
-    /// A number of the file (not text) may stand without a unit.
+    /// True if a number of the file (not text) may be without a unit.
     pub bare: bool,
     pub min: f64,
     pub max: f64,
@@ -121,7 +122,7 @@ impl Grammar {
         self.in_range(value, input)
     }
 
-    /// A number without text around it.
+    /// Reads a number without text around it.
     pub fn parse_number(&self, number: f64) -> Result<f64, UnitError> {
         if self.bare { self.in_range(number, &number.to_string()) } else { self.parse(&number.to_string()) }
     }
@@ -139,7 +140,7 @@ impl Grammar {
         names.join(", ")
     }
 
-    /// The unit that is meant. Where bits and bytes are confused, the value in the right unit: a
+    /// A suggestion of the unit. Where bits and bytes are confused, the value in the right unit: a
     /// unit that differs in the case of one letter would be wrong by a factor of 8.
     fn hint(&self, number: f64, unit: &str) -> String {
         if let Some((prefix, to_bits)) = self.other_of_bits_and_bytes(unit) {
@@ -185,7 +186,7 @@ impl Grammar {
 
 /// Prints `value` (a whole number of base units) in the largest of `units` (largest first, the last
 /// is the base) in which it is at least 1 and has at most three decimals: "25.4 ms", "60 s".
-/// Nothing is `zero`.
+/// The value 0 is printed as `zero`.
 pub(crate) fn print_decimal(value: u64, zero: &str, units: &[(&str, u64)]) -> String {
     if value == 0 {
         return zero.to_owned();
@@ -206,11 +207,11 @@ pub(crate) fn print_decimal(value: u64, zero: &str, units: &[(&str, u64)]) -> St
     unreachable!("every number is a multiple of the base unit")
 }
 
-/// Up to here the product of a decimal and its unit is off by less than half a base unit: rounding
-/// gives it back.
+/// Up to this value the product of a decimal and its unit has an error below half a base unit,
+/// which rounding removes.
 const LARGEST_DECIMAL: u64 = 1_000_000_000_000_000;
 
-/// Where the number at the start of `text` ends. An `e` belongs to the number only when digits
+/// The end of the number at the start of `text`. An `e` belongs to the number only when digits
 /// follow it.
 fn number_end(text: &str) -> usize {
     let b = text.as_bytes();
@@ -332,7 +333,7 @@ scenario_quantity!(Bytes, BYTES, |v: f64| Bytes(v.round() as u64), "string");
 written_as_text!(Bytes);
 
 impl Bytes {
-    /// No bytes.
+    /// Zero bytes.
     pub const ZERO: Bytes = Bytes(0);
     /// The number of bits.
     pub const fn bits(self) -> u64 {
@@ -397,7 +398,7 @@ scenario_quantity!(Ratio, RATIO, Ratio, ["string", "number"]);
 impl Ratio {
     /// The percentage that is read back as exactly this share, if there is one.
     fn percent(self) -> Option<f64> {
-        // 0.07 * 100 is 7.000000000000001: the shorter number is taken if it is read back as the
+        // 0.07 * 100 is 7.000000000000001: the shorter number is used if it is read back as the
         // same share.
         let percent = self.0 * 100.0;
         let short = (percent * 1e9).round() / 1e9;
@@ -414,7 +415,7 @@ impl fmt::Display for Ratio {
     }
 }
 
-/// Percent as text; where no percentage is read back exactly, the number.
+/// Serializes as percent in text; as the number, where no percentage is read back exactly.
 impl serde::Serialize for Ratio {
     fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         match self.percent() {
@@ -572,7 +573,7 @@ mod tests {
 
     /// 10 MB/s are 80 Mbit/s: `Mb/s`, which differs in one letter, would be an eighth of that.
     #[test]
-    fn a_suggestion_is_not_wrong_by_eight() {
+    fn a_suggestion_differs_by_no_factor_of_eight() {
         let rate = |text: &str| text.parse::<crate::Bitrate>().unwrap_err().to_string();
         for (text, meant) in [("10 MB/s", "80 Mbit/s"), ("1.5 kBps", "12 kbit/s"), ("2 GB", "16 Gbit/s")] {
             let shown = rate(text);
@@ -589,7 +590,7 @@ mod tests {
 
     /// A value that is rounded to 0 would have the meaning of "off".
     #[test]
-    fn what_would_count_as_nothing_is_refused() {
+    fn values_that_would_be_rounded_to_zero_are_refused() {
         let time = |text: &str| text.parse::<crate::Duration>().map(|d| d.0).map_err(|e| e.to_string());
         assert_eq!(
             time("0.1 ns").unwrap_err(),

@@ -1,4 +1,4 @@
-//! Bit rates and what they do to time.
+//! Bit rates, and durations that follow from them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -33,20 +33,20 @@ const BITRATE: Grammar = Grammar {
     min: 0.0,
     max: 1e14,
 };
-/// How rates are printed.
+/// Units in which rates are printed.
 const PRINTED: [(&str, u64); 4] =
     [("Gbit/s", 1_000_000_000), ("Mbit/s", 1_000_000), ("kbit/s", 1_000), ("bit/s", 1)];
 scenario_quantity!(Bitrate, BITRATE, |v: f64| Bitrate(v.round() as u64), "string");
 written_as_text!(Bitrate);
 
 impl Bitrate {
-    /// `n` bits in each `t` (> 0), rounded down.
+    /// The rate of `bits` bits in each `t` (> 0), rounded down.
     pub const fn per(bits: u64, t: Duration) -> Bitrate {
         Bitrate((bits as u128 * 1_000_000_000 / t.0 as u128) as u64)
     }
 
-    /// How long `size` takes on the wire, rounded **up** to the nanosecond so that a link never
-    /// exceeds its rate. A rate of zero never ends: [`Duration::MAX`].
+    /// Serialisation time of `size`, rounded **up** to the nanosecond so that a link never exceeds
+    /// its rate. For a rate of zero: [`Duration::MAX`].
     #[inline]
     pub const fn time_for(self, size: Bytes) -> Duration {
         if self.0 == 0 {
@@ -62,7 +62,7 @@ impl Bitrate {
         }
     }
 
-    /// The whole bytes that pass in `t`.
+    /// The whole bytes that are sent in `t`.
     pub const fn bytes_in(self, t: Duration) -> Bytes {
         Bytes((self.0 as u128 * t.0 as u128 / 8_000_000_000) as u64)
     }
@@ -90,8 +90,8 @@ mod tests {
         // 1 B at 3 bit/s: 8/3 s = 2.666... s, up.
         assert_eq!(Bitrate(3).time_for(Bytes(1)), Duration(2_666_666_667));
         assert_eq!(Bitrate(0).time_for(Bytes(1)), Duration::MAX);
-        // 9 PB at 1 bit/s exceeds 2^64 ns and must not wrap on the way: 7.2e16 s is clamped by the
-        // cast's width.
+        // 9 PB at 1 bit/s exceeds 2^64 ns and must not wrap in an intermediate result: 7.2e16 s is
+        // clamped by the cast's width.
         assert_eq!(Bitrate(1_000_000_000).time_for(Bytes(9_000_000_000)), Duration::from_secs(72));
     }
 

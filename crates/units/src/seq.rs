@@ -1,8 +1,7 @@
-//! Sequence numbers that wrap, and the ones that do not.
+//! Sequence numbers that wrap, and stream offsets that do not.
 //!
-//! A wrapping number has no order of its own (`Seq` and `Sn` do not implement `Ord`): it is
-//! compared only relative to a base, which is how RFC 9293 section 3.4 and the RLC specifications
-//! define it.
+//! Wrapping numbers have no absolute order (`Seq` and `Sn` do not implement `Ord`): they are
+//! compared only relative to a base, as RFC 9293 section 3.4 and the RLC specifications define.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -17,13 +16,13 @@ impl Seq {
     pub const fn distance_from(self, other: Seq) -> i32 {
         self.0.wrapping_sub(other.0) as i32
     }
-    /// `self` comes before `other` (RFC 9293 section 3.4; RFC 7323 section 5.2 for the half-space
-    /// rule).
+    /// True if `self` is before `other` (RFC 9293 section 3.4; RFC 7323 section 5.2 for the
+    /// half-space rule). rule).
     #[inline]
     pub const fn before(self, other: Seq) -> bool {
         self.distance_from(other) < 0
     }
-    /// The 64-bit stream offset that this number stands for, given one nearby.
+    /// The 64-bit stream offset of this number, given an offset nearby.
     #[inline]
     pub const fn unwrap_near(self, isn: Seq, near: StreamOffset) -> StreamOffset {
         let near_seq = isn.0.wrapping_add(near.0 as u32);
@@ -60,7 +59,7 @@ pub struct SeqRange {
 }
 
 impl SeqRange {
-    /// How many numbers the range holds.
+    /// Number of sequence numbers in the range.
     pub const fn len(self) -> u32 {
         self.end.0.wrapping_sub(self.start.0)
     }
@@ -75,7 +74,7 @@ impl SeqRange {
 pub struct StreamOffset(pub u64);
 
 impl StreamOffset {
-    /// The number on the wire, given the initial sequence number.
+    /// The 32-bit sequence number, given the initial sequence number.
     #[inline]
     pub const fn wrap(self, isn: Seq) -> Seq {
         Seq(isn.0.wrapping_add(self.0 as u32))
@@ -100,13 +99,13 @@ impl Sub for StreamOffset {
 }
 
 /// A link-layer sequence number of `BITS` bits (1 to 31): RLC SN, PDCP SN. Compared only by its
-/// distance from a base, as the specifications' modulus base demands (TS 25.322 clause 9.4, TS
-/// 36.322 clause 7.1).
+/// distance from a base, by the modulus base of the specifications (TS 25.322 clause 9.4, TS 36.322
+/// clause 7.1).
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Sn<const BITS: u32>(u32);
 
 impl<const BITS: u32> Sn<BITS> {
-    /// How many numbers there are.
+    /// Number of different sequence numbers.
     pub const MODULUS: u32 = 1 << BITS;
     const MASK: u32 = Self::MODULUS - 1;
 
@@ -164,7 +163,7 @@ impl<const BITS: u32> fmt::Display for Sn<BITS> {
 pub struct Count(pub u32);
 
 impl Count {
-    /// The low `bits` bits: what the header carries.
+    /// The low `bits` bits, which the header contains.
     pub const fn sn(self, bits: u32) -> u32 {
         self.0 & ((1 << bits) - 1)
     }

@@ -11,7 +11,8 @@ use crate::quantity::{Grammar, UnitError, print_decimal, scenario_quantity, writ
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(pub u64);
 
-/// A length of virtual time, in nanoseconds. A type of its own: moments do not add.
+/// A length of virtual time, in nanoseconds. It is a separate type, because moments cannot be
+/// added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration(pub u64);
 
@@ -33,7 +34,7 @@ const DURATION: Grammar = Grammar {
     min: 0.0,
     max: 3.2e17,
 };
-/// How times are printed: minutes and hours are read, but never printed.
+/// Units in which times are printed: minutes and hours are read, but never printed.
 const PRINTED: [(&str, u64); 4] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
 scenario_quantity!(Duration, DURATION, |v: f64| Duration(v.round() as u64), "string");
 scenario_quantity!(Instant, DURATION, |v: f64| Instant(v.round() as u64), "string");
@@ -77,15 +78,15 @@ impl Instant {
     pub const fn ceil_to(self, grid: Duration) -> Instant {
         Instant(self.0.div_ceil(grid.0) * grid.0)
     }
-    /// The first multiple of `grid` strictly after this moment: what arrives at the instant a TTI
-    /// starts is sent in the next one.
+    /// The first multiple of `grid` strictly after this moment: data that arrives at the instant at
+    /// which a TTI starts is sent in the next one.
     pub const fn next_after(self, grid: Duration) -> Instant {
         Instant((self.0 / grid.0 + 1) * grid.0)
     }
 }
 
 impl Duration {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Duration = Duration(0);
     /// Longer than any run.
     pub const MAX: Duration = Duration(u64::MAX);
@@ -214,19 +215,19 @@ impl Div<u64> for Duration {
 }
 impl Div for Duration {
     type Output = u64;
-    /// How often `o` fits whole.
+    /// Number of whole `o` in this length.
     fn div(self, o: Duration) -> u64 {
         self.0 / o.0
     }
 }
 
 /// The number of a transmission time interval since the start; never wraps. A system frame number
-/// is a display of it, never stored.
+/// is only computed from it for display.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tti(pub u64);
 
 impl Tti {
-    /// When this interval begins on a grid of `length`.
+    /// Start of this interval on a grid of `length`.
     pub const fn start(self, length: Duration) -> Instant {
         Instant(self.0 * length.0)
     }
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_arrives_as_a_tti_starts_goes_with_the_next_one() {
+    fn data_that_arrives_as_a_tti_starts_is_for_the_next_one() {
         let tti = Duration::from_millis(10);
         assert_eq!(Instant::from_millis(20).next_after(tti), Instant::from_millis(30));
         assert_eq!(Instant(20_000_001).next_after(tti), Instant::from_millis(30));

@@ -1,16 +1,17 @@
-//! What `validate()` says: errors that name the key and the remedy, and warnings of known pitfalls.
+//! Results of `validate()`: errors that name the key and the remedy, and warnings of known
+//! pitfalls.
 
 use thiserror::Error;
 
-/// A value that cannot work.
+/// An invalid value.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{key}: {message}{}", help.as_ref().map(|h| format!(" ({h})")).unwrap_or_default())]
 pub struct ConfigError {
     /// The key, relative to the table that was validated (`rlc.am.tx_window`).
     pub key: String,
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
-    /// What to write instead, where the message does not say it.
+    /// A valid replacement, where the message does not give it.
     pub help: Option<String>,
 }
 
@@ -23,7 +24,7 @@ pub struct Warning {
     pub message: String,
 }
 
-/// Fails unless `ok`; `range` says which values there are.
+/// Fails unless `ok`; `range` names the valid values.
 pub(crate) fn check(ok: bool, key: &str, range: &str) -> Result<(), ConfigError> {
     let name = key.rsplit('.').next().unwrap_or(key);
     refuse(ok, key, || (format!("`{name}` has a value that cannot work"), range.to_owned()))
@@ -42,7 +43,7 @@ pub(crate) fn refuse(
     Err(ConfigError { key: key.into(), message, help: Some(help) })
 }
 
-/// Puts `prefix.` before the keys of a sub-table's verdict.
+/// Puts `prefix.` before the keys in the result of a sub-table's check.
 pub(crate) fn within(
     prefix: &str,
     verdict: Result<Vec<Warning>, ConfigError>,

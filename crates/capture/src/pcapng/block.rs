@@ -15,7 +15,7 @@ pub(super) struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// Begins a block of type `kind`.
+    /// Starts a block of type `kind`.
     #[inline]
     pub fn begin(out: &'a mut Vec<u8>, kind: u32) -> Block<'a> {
         let start = out.len();
@@ -23,7 +23,7 @@ impl<'a> Block<'a> {
         Block { out, start, options: false }
     }
 
-    /// The fields of the block's body that have a fixed place.
+    /// Appends the fields of the block's body that have a fixed place.
     #[inline]
     pub fn fields(mut self, octets: &[u8]) -> Self {
         self.put(octets);
@@ -45,14 +45,14 @@ impl<'a> Block<'a> {
         self
     }
 
-    /// A timestamp: the upper 32 bits come first (section 4.3).
+    /// Appends a timestamp: the upper 32 bits come first (section 4.3).
     pub fn time(mut self, time_ns: u64) -> Self {
         self.put(&timestamp(time_ns));
         self
     }
 
-    /// The octets of a packet and `zeros` octets of value 0, then padding to 32 bits; `before`
-    /// octets of the packet are there already.
+    /// Appends the octets of a packet and `zeros` octets of value 0, then padding to 32 bits;
+    /// `before` octets of the packet are in the block already.
     #[inline]
     pub fn packet(mut self, before: usize, bytes: &[u8], zeros: usize) -> Self {
         self.put(bytes);
@@ -62,7 +62,7 @@ impl<'a> Block<'a> {
         self
     }
 
-    /// An option with a value of fixed length, 12 octets at most.
+    /// Appends an option with a value of fixed length, 12 octets at most.
     #[inline]
     pub fn option<const N: usize>(mut self, code: u16, value: &[u8; N]) -> Self {
         let mut octets = [0; 16];
@@ -73,8 +73,8 @@ impl<'a> Block<'a> {
         self
     }
 
-    /// An option with a text; nothing if the text is empty. A text is cut after the last character
-    /// that ends within 65535 octets, the most that the field for the length can say. Readers end
+    /// Appends an option with a text, unless the text is empty. A text is cut after the last
+    /// character that ends within 65535 octets, the largest value of the length field. Readers end
     /// a text at an octet 0 (section 3.5), so that character is replaced.
     #[inline]
     pub fn text(self, code: u16, text: &str) -> Self {
@@ -112,7 +112,7 @@ impl<'a> Block<'a> {
         self.out.extend_from_slice(octets);
     }
 
-    /// Padding is zeros (section 3.6.2).
+    /// Appends padding, which is zeros (section 3.6.2).
     fn pad(&mut self) {
         let over = (self.out.len() - self.start) % 4;
         self.put(&[0; 3][..(4 - over) % 4]);

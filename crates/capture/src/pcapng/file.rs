@@ -1,4 +1,5 @@
-//! One file of a capture: whole blocks go out together, the name says whether it is finished.
+//! One file of a capture: whole blocks are written together; the name shows whether the file is
+//! finished.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -8,18 +9,18 @@ use std::path::{Path, PathBuf};
 use super::CaptureFile;
 use crate::CaptureError;
 
-/// Octets that are gathered before they are written: the kernel takes 0.19 ns of processor time for
+/// Octets that are buffered before they are written: the kernel takes 0.19 ns of processor time for
 /// each octet of such writes, 0.28 ns of writes a quarter as long (ext4 of Linux 6.18).
 const BUFFER: usize = 256 * 1024;
 
-/// A file that is being written, under its name with `.partial` behind.
+/// A file that is being written, with `.partial` after its name.
 pub(super) struct OpenFile {
     path: PathBuf,
     partial: PathBuf,
     file: File,
     buffer: Vec<u8>,
     hasher: blake3::Hasher,
-    /// Octets so far, those in the buffer included.
+    /// Number of octets so far, those in the buffer included.
     bytes: u64,
     frames: u64,
 }
@@ -46,12 +47,12 @@ impl OpenFile {
         })
     }
 
-    /// Octets so far.
+    /// Number of octets so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Frames so far.
+    /// Number of frames so far.
     pub fn frames(&self) -> u64 {
         self.frames
     }
@@ -61,19 +62,19 @@ impl OpenFile {
         self.buffer.capacity()
     }
 
-    /// Where blocks are gathered: whole ones are appended, then counted by [`added`](Self::added).
+    /// The buffer of blocks: whole ones are appended, then counted by [`added`](Self::added).
     pub fn gathered(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
 
-    /// The last `bytes` octets that were gathered are whole blocks, of which `frames` are packets.
+    /// Counts the last `bytes` octets of the buffer, which are whole blocks with `frames` packets.
     pub fn added(&mut self, bytes: usize, frames: u64) -> Result<(), CaptureError> {
         self.bytes += bytes as u64;
         self.frames += frames;
         if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
     }
 
-    /// Writes what is gathered; what cannot be written is given up.
+    /// Writes the buffer; octets that cannot be written are discarded.
     pub fn flush(&mut self) -> Result<(), CaptureError> {
         if self.buffer.is_empty() {
             return Ok(());
@@ -84,7 +85,7 @@ impl OpenFile {
         result.map_err(|e| failure(&self.partial, &e))
     }
 
-    /// Writes the rest and gives the file its name.
+    /// Writes the rest and gives the file its final name.
     pub fn finish(mut self) -> Result<CaptureFile, CaptureError> {
         self.flush()?;
         fs::rename(&self.partial, &self.path).map_err(|e| match e.kind() {
@@ -100,14 +101,14 @@ impl OpenFile {
     }
 }
 
-/// A run that ends early leaves all that it has captured.
+/// Writes the buffer of a run that ends early.
 impl Drop for OpenFile {
     fn drop(&mut self) {
         let _ = self.flush();
     }
 }
 
-/// `path` with `.partial` behind.
+/// `path` with `.partial` after it.
 fn partial_name(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".partial");
@@ -125,7 +126,7 @@ pub(super) fn numbered(path: &Path, number: u64) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// The file at `path` was there while it was written, and is no more.
+/// The error for a file at `path` that was removed while it was written.
 fn vanished(path: &Path, error: &io::Error) -> CaptureError {
     CaptureError::Pcapng {
         path: path.to_owned(),
@@ -134,7 +135,7 @@ fn vanished(path: &Path, error: &io::Error) -> CaptureError {
     }
 }
 
-/// What the system said of the file at `path`, and what to do about it.
+/// The error of the system for the file at `path`, with the remedy.
 pub(super) fn failure(path: &Path, error: &io::Error) -> CaptureError {
     let remedy = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {

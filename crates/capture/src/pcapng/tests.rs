@@ -1,10 +1,10 @@
-//! Octets against the figures of the draft, files of a ring, and what is left after an error.
+//! Octets against the figures of the draft, files of a ring, and files after an error.
 
 use std::path::{Path, PathBuf};
 
 use super::*;
 
-/// A folder that is gone after the test.
+/// A folder that is removed after the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -210,7 +210,7 @@ fn texts_are_utf8_of_65535_octets_at_most_and_without_the_octet_0() {
     assert_eq!(comments[2], "lost\u{fffd}here".as_bytes());
 }
 
-/// The calls of a capture with two interfaces, the second of which joins late.
+/// The calls of a capture with two interfaces, the second of which is added late.
 fn fill(path: &Path, ring: Option<Ring>, frames: u64) -> FinishedCapture {
     let section = Section { application: "test".to_owned(), ..Section::default() };
     let mut writer = Writer::create(path, section, ring).unwrap();
@@ -246,7 +246,8 @@ fn identical_calls_give_identical_octets() {
     assert_ne!(fill(&folder.file("3.pcapng"), None, 2_999).files[0].file_hash, one.files[0].file_hash);
 }
 
-/// The packets of all files of a ring are those of one file. Each file has what its packets need.
+/// The packets of all files of a ring are those of one file. Each file has the interfaces of its
+/// packets.
 #[test]
 fn each_file_of_a_ring_is_whole_and_none_is_too_large() {
     let folder = Folder::new("ring");
@@ -272,7 +273,7 @@ fn each_file_of_a_ring_is_whole_and_none_is_too_large() {
         assert_eq!(kinds[kinds.len() - 2..], [INTERFACE_STATISTICS; 2]);
         assert_eq!(packets(&bytes).len() as u64, file.frames);
         joined.extend(packets(&bytes));
-        // Statistics count from the beginning of the capture; only the last ones have an end.
+        // Statistics count from the beginning of the capture; only the last ones have an end time.
         let totals: u64 = blocks(&bytes)
             .into_iter()
             .filter(|b| b.0 == INTERFACE_STATISTICS)
@@ -305,7 +306,7 @@ fn a_ring_keeps_the_newest_files() {
 }
 
 #[test]
-fn interfaces_that_join_late_count_in_the_size_of_a_file() {
+fn interfaces_that_are_added_late_count_in_the_size_of_a_file() {
     let folder = Folder::new("late");
     for size in (3_000..3_200).step_by(4) {
         let path = folder.file(&format!("{size}.pcapng"));
@@ -328,7 +329,7 @@ fn a_file_of_a_ring_has_one_frame_whatever_its_size() {
 }
 
 #[test]
-fn a_file_that_is_being_written_is_partial_and_holds_whole_blocks() {
+fn a_file_that_is_being_written_is_partial_and_has_whole_blocks() {
     let folder = Folder::new("partial");
     let path = folder.file("t.pcapng");
     fs::write(&path, "of an earlier run").unwrap();
@@ -354,9 +355,9 @@ fn a_file_that_is_being_written_is_partial_and_holds_whole_blocks() {
     assert_eq!(fs::read(&path).unwrap(), b"of an earlier run");
 }
 
-/// A mistake of the program: the capture ends there with an error, and keeps `.partial`.
+/// A mistake of the program: the capture ends with an error, and the file keeps `.partial`.
 #[test]
-fn a_frame_that_is_not_in_order_ends_the_capture_and_is_told() {
+fn an_invalid_frame_ends_the_capture_with_an_error() {
     let folder = Folder::new("misfit");
     let path = folder.file("t.pcapng");
     let said = |make: &dyn Fn(InterfaceId) -> Frame<'static>| {
@@ -385,7 +386,7 @@ fn a_frame_that_is_not_in_order_ends_the_capture_and_is_told() {
     }
 }
 
-/// The name is given when all is written: a file that was taken away meanwhile is not complete.
+/// The final name is given when all is written: a file that was removed meanwhile is not complete.
 #[cfg(unix)]
 #[test]
 fn a_file_that_vanished_is_an_error_with_a_remedy() {
@@ -401,7 +402,7 @@ fn a_file_that_vanished_is_an_error_with_a_remedy() {
     assert_eq!(folder.names(), [""; 0]);
 }
 
-/// Who reads a ring may take its oldest files away, as they are complete.
+/// A reader of a ring may remove its oldest files, because they are complete.
 #[test]
 fn a_ring_goes_on_without_files_that_were_moved_away() {
     let folder = Folder::new("moved");
@@ -433,7 +434,7 @@ fn files_that_cannot_be_created_are_errors_with_a_remedy() {
 /// first write is reported by `finish`, however many frames follow.
 #[cfg(unix)]
 #[test]
-fn a_full_disk_is_told_at_the_end_with_path_and_remedy() {
+fn a_full_disk_is_reported_at_the_end_with_path_and_remedy() {
     if !Path::new("/dev/full").exists() {
         println!("no /dev/full here: nothing tried");
         return;

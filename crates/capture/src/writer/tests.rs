@@ -69,7 +69,7 @@ fn fill(sink: Sink, rows: u64) -> FinishedTable {
             ssthresh: (n % 7 != 0).then_some(n as i64 - 10),
             retransmission: n % 11 == 0,
             detail: (n % 2 == 0).then_some(Text(&detail)),
-            // The last name joins late: dictionaries grow over batches.
+            // The last name is added late: dictionaries grow over batches.
             place: (n % 5 == 0).then_some(if n > 70_000 { "loss" } else { "queue-full" }),
         };
         row.append(&mut t).unwrap();
@@ -108,7 +108,7 @@ fn a_file_reads_back_as_the_batches_in_memory() {
 }
 
 #[test]
-fn units_and_descriptions_travel_with_the_file() {
+fn units_and_descriptions_are_in_the_file() {
     let folder = Folder::new("metadata");
     fill(Sink::Parquet(folder.file("t.parquet")), 3);
     let schema = read_parquet(&folder.file("t.parquet")).unwrap().schema;
@@ -223,7 +223,7 @@ fn batches_in_memory_share_one_dictionary() {
 }
 
 #[test]
-fn rows_that_do_not_fit_are_refused_and_leave_nothing_behind() {
+fn rows_that_do_not_fit_are_refused_and_change_nothing() {
     let mut t = TableWriter::new(TABLE, Sink::Memory).unwrap();
     let flow = t.intern("ftp");
     let good = [

@@ -10,8 +10,8 @@ use serde::{Serialize, Serializer};
 
 use super::{Absent, BuiltIn, Candidate, CustomScheduler, Domain, Fault, Policy};
 
-/// What a scenario may name, what is at work, and how the one becomes the other. Each method of
-/// [`Policy`] is passed on to whatever is at work.
+/// Makes the configuration that a scenario names, the policy at work, and the conversion from one
+/// to the other. Each method of [`Policy`] calls that of the policy at work.
 macro_rules! built_in {
     ($($(#[$doc:meta])* $Variant:ident $module:ident::$Policy:ident;)*) => {
         $(use super::$module::$Policy;)*
@@ -30,7 +30,7 @@ macro_rules! built_in {
         #[derive(Debug)]
         pub enum Scheduler {
             $($(#[$doc])* $Variant($Policy),)*
-            /// One from outside.
+            /// A policy from outside this crate.
             Custom(Box<dyn Policy>),
         }
 
@@ -50,7 +50,7 @@ macro_rules! built_in {
         }
 
         impl SchedulerConfig {
-            /// The name in [`SCHEDULERS`].
+            /// Its name in [`SCHEDULERS`].
             pub fn name(&self) -> &str {
                 match self {
                     $(SchedulerConfig::$Variant(_) => $Policy::ENTRY.name,)*
@@ -58,9 +58,9 @@ macro_rules! built_in {
                 }
             }
 
-            /// The policy for a cell with this TTI, if it is built in. One of the caller's own is
-            /// made by [`Schedulers::build`](super::Schedulers::build); until it is put in place,
-            /// no UE is served.
+            /// Builds the policy for a cell with this TTI, if it is built in. A policy of the
+            /// caller's own is made by [`Schedulers::build`](super::Schedulers::build); until that
+            /// replaces this one, no UE is served.
             pub fn build(&self, tti: Duration) -> Scheduler {
                 match self {
                     $(SchedulerConfig::$Variant(c) => Scheduler::$Variant($Policy::new(c, tti)),)*
@@ -68,7 +68,7 @@ macro_rules! built_in {
                 }
             }
 
-            /// As serde would derive it.
+            /// Serializes as derived code would.
             pub(super) fn serialize_built_in<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
                 const NAME: &str = "SchedulerConfig";
                 let index = SCHEDULERS.iter().position(|e| e.name == self.name()).unwrap_or_default() as u32;
@@ -80,7 +80,7 @@ macro_rules! built_in {
                 }
             }
 
-            /// The same scheduler with the parameters that `from` brings.
+            /// The same scheduler with the parameters of `from`.
             pub(super) fn deserialize_parameters<'de, A: VariantAccess<'de>>(
                 self,
                 from: A,

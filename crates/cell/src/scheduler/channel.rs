@@ -1,17 +1,17 @@
-//! Policies that look at the channel: proportional fair, maximum rate, throughput to average.
+//! Policies that use the channel: proportional fair, maximum rate, throughput to average.
 
 use lasthop_net::Entry;
 use lasthop_units::{Duration, Tti};
 
 use super::{BuiltIn, CAPOZZI, Candidate, Domain, NoParameters, Policy, each_by, entry};
 
-/// Group by group, by the rate there.
+/// Group by group, by the rate on the group.
 const BY_RATE: Domain = Domain::Frequency { channel_aware: true, counts_given: false };
 
-/// Proportional fair: the rate on the group over the average of what was served,
-/// argmax_j R_j(k) / T_j with T_j <- (1 - 1/a) T_j + R_j/a (A. Jalali, R. Padovani, R. Pankaj, VTC
-/// Spring 2000; S. Sesia, I. Toufik, M. Baker, "LTE: the UMTS Long Term Evolution", Wiley 2009,
-/// clause 12.4). The window a is the cell's.
+/// Proportional fair: the rate on the group over the average rate served, argmax_j R_j(k) / T_j
+/// with T_j <- (1 - 1/a) T_j + R_j/a (A. Jalali, R. Padovani, R. Pankaj, VTC Spring 2000; S. Sesia,
+/// I. Toufik, M. Baker, "LTE: the UMTS Long Term Evolution", Wiley 2009, clause 12.4). The window a
+/// is the cell's.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProportionalFair;
 

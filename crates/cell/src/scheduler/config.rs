@@ -1,4 +1,4 @@
-//! How a scenario writes a scheduler.
+//! Schedulers in a scenario file.
 
 use std::fmt;
 
@@ -43,7 +43,7 @@ const NAMES: &[&str] = &{
     names
 };
 
-/// As serde would derive it; one of the caller's own as a table with its `kind`.
+/// Serializes as derived code would; a policy of the caller's own as a table with its `kind`.
 impl Serialize for SchedulerConfig {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let SchedulerConfig::Custom(own) = self else { return self.serialize_built_in(serializer) };
@@ -59,8 +59,8 @@ impl Serialize for SchedulerConfig {
     }
 }
 
-/// An enum to the deserializer, as every other one; only that a word which is no built-in name is
-/// kept, for [`Schedulers`](super::Schedulers) to look up.
+/// Deserializes like any other enum, except that a word that is no built-in name is kept, for
+/// [`Schedulers`](super::Schedulers) to look up.
 impl<'de> Deserialize<'de> for SchedulerConfig {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<SchedulerConfig, D::Error> {
         deserializer.deserialize_enum("SchedulerConfig", NAMES, Word)

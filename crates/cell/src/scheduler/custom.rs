@@ -1,15 +1,15 @@
-//! A scheduling policy of the caller's own, without a change in this crate.
+//! Scheduling policies of the caller's own, without a change in this crate.
 //!
-//! A [`Definition`] says what the registry says of a built-in one and how to make one;
-//! [`Schedulers`] is the set of them of a run. Nothing is global: the code that builds the
-//! network hands the policies in.
+//! A [`Definition`] has the entry that a built-in policy has in the registry, and a constructor;
+//! [`Schedulers`] is the set of a run's definitions. Nothing is global: the code that builds the
+//! network passes the policies as an argument.
 //!
 //! ```
 //! use lasthop_cell::scheduler::*;
 //! use lasthop_bearer::Direction;
 //! use lasthop_units::{Duration, Tti};
 //!
-//! /// Who has waited longest for the head of its queue comes first.
+//! /// Serves first the UE whose oldest packet has waited longest.
 //! #[derive(Debug)]
 //! struct OldestFirst;
 //! impl Policy for OldestFirst {
@@ -43,7 +43,7 @@ use lasthop_units::Duration;
 
 use super::{Policy, Scheduler, SchedulerConfig};
 
-/// Where a policy is put to work.
+/// The cell and direction that a policy schedules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SchedulerContext<'a> {
     /// The cell's name.
@@ -52,13 +52,13 @@ pub struct SchedulerContext<'a> {
     pub direction: Direction,
     /// Resource blocks of the carrier.
     pub blocks: u32,
-    /// The cell's TTI: of LTE 1 ms.
+    /// The cell's TTI (LTE: 1 ms).
     pub tti: Duration,
     /// The run's seed, for policies that draw.
     pub seed: u64,
 }
 
-/// What a constructor may look at.
+/// Input of a constructor.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
     /// The cell and direction that it will schedule.
@@ -91,8 +91,8 @@ impl PolicyKind for SchedulerKind {
     }
 }
 
-/// A policy of the caller's own: what the registry says of it, and how to make one, once for each
-/// cell and direction.
+/// A policy of the caller's own: its entry in the registry and its constructor, which is called
+/// once for each cell and direction.
 pub type Definition = custom::Definition<SchedulerKind>;
 
 /// The policies of the caller's own, by name.
@@ -100,10 +100,10 @@ pub type Definition = custom::Definition<SchedulerKind>;
 pub struct Schedulers(custom::Definitions<SchedulerKind>);
 
 impl Schedulers {
-    /// One more.
+    /// Adds a definition.
     ///
     /// # Errors
-    /// A name that cannot be one, or is taken.
+    /// The name is invalid or already defined.
     pub fn add(&mut self, definition: Definition) -> Result<(), DefinitionError> {
         self.0.add(definition)
     }
@@ -111,14 +111,14 @@ impl Schedulers {
     pub fn get(&self, name: &str) -> Option<&Definition> {
         self.0.get(name)
     }
-    /// All, by name.
+    /// All definitions, in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = &Definition> {
         self.0.iter()
     }
-    /// The policy that `config` names, built in or one of these.
+    /// Builds the policy that `config` names, built in or one of these.
     ///
     /// # Errors
-    /// What the constructor says; a name that is not here.
+    /// The error of the constructor; a name that is not defined.
     pub fn build(&self, config: &SchedulerConfig, place: SchedulerContext<'_>) -> Result<Scheduler, Fault> {
         let SchedulerConfig::Custom(own) = config else { return Ok(config.build(place.tti)) };
         let definition = self.get(&own.name).ok_or_else(|| format!("no scheduler `{}`", own.name))?;

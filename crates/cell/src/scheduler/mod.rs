@@ -1,18 +1,18 @@
 //! Scheduling policies: small, over one mechanism.
 //!
 //! Once a TTI the mechanism gathers the [`Candidate`]s (UEs with something to send and a usable
-//! channel) and calls the policy for one weight each. What resource blocks, MCS and HARQ process a
-//! candidate gets is the mechanism's business ([`super::allocation`]); a policy says only who comes
-//! first and over which [`Domain`].
+//! channel) and calls the policy for one weight each. The mechanism determines the resource blocks,
+//! MCS and HARQ process of a candidate ([`super::allocation`]); a policy determines only the order
+//! and the [`Domain`].
 //!
-//! A weight of 0 or below means: not in this TTI. Equal metrics are served in the order of the
-//! candidates, which is that of the UEs.
+//! A candidate with a weight of 0 or below is not served in this TTI. Equal metrics are served in
+//! the order of the candidates, which is that of the UEs.
 //!
-//! To add one: write a [`Policy`] that is [`BuiltIn`] in a file of its own, and add its module and
-//! its entry of the list `built_in_schedulers!` here. One of your own from outside has a
+//! To add a policy: write a [`Policy`] that is [`BuiltIn`] in a file of its own, and add its module
+//! and its entry of the list `built_in_schedulers!` here. A policy outside this crate has a
 //! [`Definition`] and becomes [`Scheduler::Custom`].
 
-/// Hands the list of all schedulers to the macro `$then`. An entry: the text in the schema of
+/// Passes the list of all schedulers to the macro `$then`. An entry: the text in the schema of
 /// scenarios, the variant of [`SchedulerConfig`], and the policy with its module.
 macro_rules! built_in_schedulers {
     ($then:ident) => {
@@ -65,7 +65,7 @@ pub use lasthop_engine::custom::Fault;
 use lasthop_net::Entry;
 use lasthop_units::{Duration, Tti, UeId};
 
-/// What a policy may read of a UE that could be served in this TTI.
+/// Information on a UE that could be served in this TTI.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
     /// The UE.
@@ -74,27 +74,27 @@ pub struct Candidate {
     pub backlog: u64,
     /// How long the oldest packet has waited.
     pub head_delay: Duration,
-    /// What the whole band would carry now at the wideband rate [bit per TTI].
+    /// Bits that the whole band would carry now at the wideband rate [bit per TTI].
     pub wideband_rate: f64,
-    /// Average of what was served so far (exponential, the cell's window) [bit per TTI]; above 0.
+    /// Average rate served so far (exponential, the cell's window) [bit per TTI]; above 0.
     pub average: f64,
     /// QoS class identifier of the most urgent bearer with data (TS 23.203 table 6.1.7).
     pub qci: u8,
     /// Guaranteed bit rate [bit per TTI]; 0 for none.
     pub guaranteed: f64,
-    /// Number of the last TTI in which it was served; None: never.
+    /// Number of the last TTI in which the UE was served; None: never.
     pub served: Option<Tti>,
 }
 
-/// How the mechanism spends the band by the weights.
+/// How the mechanism divides the band by the weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Domain {
     /// Each resource block group is given to the candidate with the highest metric.
     Frequency {
         /// The metric is the weight times the rate on the group; otherwise the weight alone.
         channel_aware: bool,
-        /// What a candidate has been given in this TTI counts at once: its weight is a function of
-        /// its average, and the metric is divided by what the average grows by.
+        /// Groups given in this TTI count at once: the weight is a function of the average, and the
+        /// metric is divided by the factor by which the groups raise the average.
         counts_given: bool,
     },
     /// The candidate with the highest weight takes what it needs, then the next.
@@ -105,24 +105,24 @@ pub enum Domain {
 
 /// A scheduling policy.
 pub trait Policy: Debug + Send {
-    /// How its weights are spent.
+    /// The domain in which its weights apply.
     fn domain(&self) -> Domain;
-    /// One weight per candidate into `weights`, which has as many places.
+    /// Writes one weight per candidate to `weights`, which has as many places.
     fn weigh(&mut self, tti: Tti, candidates: &[Candidate], weights: &mut [f64]);
-    /// What went wrong since the last call, in code that can fail (one of the caller's own):
+    /// Returns an error since the last call, in code that can fail (a policy of the caller's own);
     /// the run ends with it.
     fn fault(&mut self) -> Option<Fault> {
         None
     }
 }
 
-/// A policy of this crate: what the registry says of it, and how to make one.
+/// A policy of this crate, with its entry in the registry and its constructor.
 pub trait BuiltIn: Policy + Sized {
     /// Its parameters in a scenario.
     type Config: Default;
-    /// Name, what it does, where it comes from, parameters.
+    /// Name, description, source, parameters.
     const ENTRY: Entry;
-    /// One with these parameters, for a cell with this TTI.
+    /// Creates the policy with these parameters, for a cell with this TTI.
     fn new(config: &Self::Config, tti: Duration) -> Self;
 }
 
@@ -131,7 +131,7 @@ const fn entry(name: &'static str, summary: &'static str, source: &'static str) 
     Entry { name, summary, source, parameters: &[] }
 }
 
-/// A survey, the source of several.
+/// A survey, the source of several policies.
 const CAPOZZI: &str = "F. Capozzi and others, \"Downlink packet scheduling in LTE cellular \
                                   networks\", IEEE Communications Surveys and Tutorials 15(2), 2013";
 
@@ -144,7 +144,7 @@ pub struct CustomScheduler {
     pub parameters: BTreeMap<String, f64>,
 }
 
-/// In the place of a policy of the caller's own that could not be made: serves no UE.
+/// Stands for a policy of the caller's own that could not be made: serves no UE.
 #[derive(Clone, Copy, Debug, Default)]
 struct Absent;
 
@@ -155,7 +155,7 @@ impl Policy for Absent {
     fn weigh(&mut self, _: Tti, _: &[Candidate], _: &mut [f64]) {}
 }
 
-/// Weights that are a function of each candidate alone.
+/// Computes weights that are a function of each candidate alone.
 fn each_by(candidates: &[Candidate], weights: &mut [f64], weight: impl Fn(&Candidate) -> f64) {
     for (c, w) in candidates.iter().zip(weights) {
         *w = weight(c);

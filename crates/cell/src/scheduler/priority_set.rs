@@ -23,17 +23,17 @@ pub struct PrioritySetConfig {
 /// The policy.
 #[derive(Clone, Debug)]
 pub struct PrioritySet {
-    /// UEs that the frequency domain gets; 0: half of those with data, at least one.
+    /// UEs that take part in the frequency domain; 0: half of those with data, at least one.
     multiplexed: usize,
-    /// Target of a UE without a guaranteed rate [bit per TTI]; 0: it has none.
+    /// Target of a UE without a guaranteed rate [bit per TTI]; 0: none.
     target: f64,
     /// Order of the candidates in the time domain.
     order: Vec<(bool, f64, usize)>,
 }
 
 impl PrioritySet {
-    /// With `multiplexed` UEs for the frequency domain (0: half of those with data) and the
-    /// `target` of a UE without a guaranteed bit rate [bit per TTI].
+    /// Creates a policy with `multiplexed` UEs in the frequency domain (0: half of those with data)
+    /// and the `target` of a UE without a guaranteed bit rate [bit per TTI].
     const fn of(multiplexed: usize, target: f64) -> PrioritySet {
         PrioritySet { multiplexed, target, order: Vec::new() }
     }
@@ -63,8 +63,8 @@ impl Policy for PrioritySet {
         weights.fill(0.0);
         for (below, _, i) in self.order.iter().take(chosen) {
             let c = &candidates[*i];
-            // Frequency domain: proportional fair among the chosen, those below their target raised
-            // by what they lack.
+            // Frequency domain: proportional fair among the chosen, where the weight of UEs below
+            // their target is raised by target over average.
             let lack = if *below { self.target_of(c) / c.average } else { 1.0 };
             weights[*i] = lack / c.average;
         }
@@ -101,16 +101,15 @@ mod tests {
     use super::*;
     use crate::scheduler::testing::{candidate, weights};
 
-    /// Averages 10, 50, 400 and a target of 100: the first two are below it, of whom the first
-    /// lacks more. Two are multiplexed, so the third, though its channel is a hundred times
-    /// better, waits.
+    /// Averages 10, 50, 400 and a target of 100: the first two are below it, the first farther. Two
+    /// are multiplexed, so the third waits, though its channel is a hundred times better.
     #[test]
-    fn those_below_their_target_come_first() {
+    fn ues_below_their_target_come_first() {
         let cs = [candidate(0, 1e3, 10.0), candidate(1, 1e3, 50.0), candidate(2, 1e5, 400.0)];
         let mut policy = PrioritySet::of(2, 100.0);
         // 100/10/10 = 1, 100/50/50 = 0.04.
         assert_eq!(weights(&mut policy, 0, &cs), [1.0, 0.04, 0.0]);
-        // Without any target all are in set 2, and half of three, rounded up, is two: 1e3/10 and
+        // Without a target all are in set 2, and half of three, rounded up, is two: 1e3/10 and
         // 1e5/400 lead.
         assert_eq!(weights(&mut PrioritySet::of(0, 0.0), 0, &cs), [0.1, 0.0, 1.0 / 400.0]);
     }

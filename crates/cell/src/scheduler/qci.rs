@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct QosClass {
     /// QoS class identifier.
     pub qci: u8,
-    /// It has a guaranteed bit rate.
+    /// True for a class with a guaranteed bit rate.
     pub guaranteed: bool,
     /// Priority level; lower comes first.
     pub priority: f64,
@@ -17,7 +17,7 @@ pub struct QosClass {
     pub delay_ms: u64,
     /// Packet error loss rate.
     pub loss: f64,
-    /// What it is meant for.
+    /// Example of a service.
     pub example: &'static str,
 }
 

@@ -7,16 +7,16 @@ use lasthop_units::{Duration, Tti};
 use super::qci::{QosClass, class_of};
 use super::{BuiltIn, Candidate, Domain, NoParameters, Policy, entry};
 
-/// Modified largest weighted delay first for classes with a delay to keep, proportional fair for
-/// the others.
+/// Modified largest weighted delay first for classes with a delay budget, proportional fair for the
+/// others.
 ///
 /// The metric of a UE whose most urgent class keeps packets below a delay T with probability 1 -
 /// delta is a W R/average, a = -ln(delta)/T, W the delay of its oldest packet (M. Andrews and
 /// others, "Providing quality of service over a shared wireless link", IEEE Communications Magazine
 /// 39(2), 2001); delta and T are loss rate and delay budget of the class. Classes of elastic
 /// traffic (6, 8, 9 and unknown ones) have R/average, as LTE-Sim does (G. Piro and others, IEEE
-/// Trans. Vehicular Technology 60(2), 2011). A UE below its guaranteed rate has its metric raised
-/// by what it lacks.
+/// Trans. Vehicular Technology 60(2), 2011). The metric of a UE below its guaranteed rate is
+/// multiplied by guaranteed rate over average.
 #[derive(Clone, Copy, Debug)]
 pub struct QosAware {
     tti: Duration,
@@ -50,14 +50,15 @@ impl BuiltIn for QosAware {
     }
 }
 
-/// The class has a delay budget: it has a guaranteed rate or a budget below the elastic classes'
-/// 300 ms.
+/// True if the delay budget of the class counts: it has a guaranteed rate, or a budget below the
+/// 300 ms of elastic classes.
 fn keeps_delay(class: &QosClass) -> bool {
     class.guaranteed || class.delay_ms < 300
 }
 
 fn urgency(class: &QosClass, waited: Duration, tti: Duration) -> f64 {
-    // What has just arrived has waited less than a TTI, and a weight of 0 would bar it.
+    // A packet that has just arrived has waited less than a TTI; a weight of 0 would exclude its
+    // UE.
     let waited = waited.max(tti).as_secs_f64();
     -math::ln(class.loss) * waited / class.delay_budget().as_secs_f64()
 }
@@ -82,17 +83,17 @@ mod tests {
         }
     }
 
-    /// Guaranteed 200, served 50: four times the weight of a UE that has its rate.
+    /// Guaranteed 200, served 50: four times the weight of a UE that gets its guaranteed rate.
     #[test]
-    fn a_ue_below_its_guaranteed_rate_is_raised_by_what_it_lacks() {
+    fn the_weight_of_a_ue_below_its_guaranteed_rate_is_raised() {
         let c = Candidate { guaranteed: 200.0, ..candidate(0, 1.0, 50.0) };
         assert_eq!(weights(&mut of_lte(), 0, &[c, candidate(1, 1.0, 50.0)]), [4.0 / 50.0, 1.0 / 50.0]);
     }
 
-    /// What has just arrived counts as waiting for one TTI: voice, 4.60517 / 100 ms times 1 ms, or
-    /// times 0.25 ms.
+    /// A packet that has just arrived counts as waiting for one TTI: voice, 4.60517 / 100 ms times
+    /// 1 ms, or times 0.25 ms.
     #[test]
-    fn what_has_just_arrived_has_waited_for_a_tti() {
+    fn a_packet_that_has_just_arrived_has_waited_for_a_tti() {
         let voice = Candidate { qci: 1, ..candidate(0, 1.0, 1.0) };
         for us in [1000, 250] {
             let mut policy = QosAware::new(&NoParameters {}, Duration::from_micros(us));

@@ -16,8 +16,8 @@ impl Policy for RoundRobin {
     fn weigh(&mut self, tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
         let n = candidates.len() as u64;
         for (i, (c, w)) in (0..n).zip(candidates.iter().zip(weights)) {
-            // Among those who have waited equally long another one is first each time: the rest of
-            // the division, which is given to the first, rotates as well.
+            // Among UEs that have waited equally long another one is first each time, so the
+            // remainder of the division, which the first UEs get, rotates as well.
             let turn = ((i + n - tti.0 % n) % n) as f64 / n as f64;
             *w = c.served.map_or(f64::MAX / 2.0, |t| (tti.0 - t.0) as f64) + 1.0 - turn;
         }
@@ -42,14 +42,14 @@ mod tests {
     use crate::scheduler::testing::{candidate, weights};
 
     #[test]
-    fn who_has_waited_longest_comes_first() {
+    fn the_ue_that_has_waited_longest_comes_first() {
         let at = |t| Candidate { served: Some(Tti(t)), ..candidate(0, 1.0, 1.0) };
         let w = weights(&mut RoundRobin, 10, &[at(9), at(3), candidate(2, 1.0, 1.0)]);
         assert!(w[2] > w[1] && w[1] > w[0] && w[0] > 0.0, "{w:?}");
     }
 
     #[test]
-    fn those_who_have_waited_equally_long_take_turns() {
+    fn ues_that_have_waited_equally_long_take_turns() {
         let first = |tti| {
             let c = Candidate { served: Some(Tti(tti - 1)), ..candidate(0, 1.0, 1.0) };
             let w = weights(&mut RoundRobin, tti, &[c; 3]);

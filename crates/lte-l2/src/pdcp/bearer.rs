@@ -30,8 +30,8 @@ pub(super) struct Side {
 }
 
 impl Side {
-    /// When a timer expires next; the end of time: never. Built into its caller, who asks after
-    /// every call.
+    /// When a timer expires next; the end of time if none runs. Inlined into its caller, which
+    /// reads it after every call.
     #[inline(always)]
     fn next_timer(&self) -> Instant {
         self.rlc.next_timer().min(self.tx.poll_at().unwrap_or(Instant::MAX))
@@ -40,10 +40,10 @@ impl Side {
 
 /// A data radio bearer between the network and a terminal.
 ///
-/// `push` a packet at an end, `pull` PDUs from that end when MAC has a grant, `receive` those that
-/// crossed the air at the other end, `lost` those that did not (UM; AM finds out itself). `poll_at`
-/// and `on_time` as everywhere. After any call `buffer_status` says whether an end has data to
-/// send.
+/// `push` a packet at an end, `pull` PDUs from that end when MAC has a grant, `receive` the PDUs
+/// that arrive at the other end, `lost` those that do not arrive (UM; AM detects losses itself).
+/// `poll_at` and `on_time` are those of every entity. After any call `buffer_status` says whether
+/// an end has data to send.
 #[derive(Debug)]
 pub struct LteBearer {
     pub(super) acknowledged: bool,
@@ -58,17 +58,17 @@ pub struct LteBearer {
     pub(super) no_reestablishment: bool,
     pub(super) handover: HandoverKind,
     pub(super) counts: Counted,
-    /// Why an SDU is lost that a later one has overtaken.
+    /// The cause of drop of an SDU that a later one has overtaken.
     pub(super) overtaken: DropCause,
 }
 
-/// No packet: what a control PDU carries in the place of one.
+/// A packet id for control PDUs, which carry no packet.
 pub(super) fn no_packet() -> PacketId {
     PacketId::from_index(u32::MAX as usize - 1)
 }
 
 impl LteBearer {
-    /// A bearer with entities in their initial state. `config` must be valid.
+    /// Creates a bearer with entities in their initial state. `config` must be valid.
     pub fn new(config: &LteBearerConfig) -> LteBearer {
         let acknowledged = config.rlc.mode == Mode::Am;
         let side = |end| Side {
@@ -95,7 +95,7 @@ impl LteBearer {
     }
 
     /// Installs the active queue management of `config` at both ends, with draws of `entity` in the
-    /// run `seed`. `rates` is what each end may send at, where it is known.
+    /// run `seed`. `rates` are the rates at which the ends may send, where they are known.
     pub fn install_aqm(&mut self, config: &RlcConfig, seed: u64, entity: u64, rates: [Option<Bitrate>; 2]) {
         for end in [End::Network, End::Ue] {
             let i = end.index();
@@ -104,13 +104,13 @@ impl LteBearer {
         }
     }
 
-    /// What the link would carry for the buffer at `end`, for an AQM that needs it.
+    /// Sets the rate that the link would offer to the buffer at `end`, for an AQM that needs it.
     pub fn set_rate(&mut self, now: Instant, end: End, rate: Bitrate) {
         self.sides[end.index()].rlc.set_rate(now, rate);
     }
 
-    /// A packet of `size` bytes (above 0) that no queue may mark enters at `end`, to be delivered
-    /// at the other. Its serial number.
+    /// Takes in at `end` a packet of `size` bytes (above 0) that no queue may mark, to be delivered
+    /// at the other end. Returns its serial number.
     pub fn push(
         &mut self,
         now: Instant,
@@ -122,8 +122,8 @@ impl LteBearer {
         self.push_ecn(now, end, Sdu::new(id, size), out)
     }
 
-    /// As [`push`](Self::push), with the packet's ECN codepoint; the serial number of `packet` is
-    /// not looked at.
+    /// As [`push`](Self::push), with the packet's ECN codepoint; the serial number in `packet` is
+    /// ignored.
     pub fn push_ecn(&mut self, now: Instant, end: End, packet: Sdu, out: &mut LteBearerOutput) -> u64 {
         let sdu = self.stamp(end, packet);
         let serial = sdu.serial;
@@ -134,15 +134,15 @@ impl LteBearer {
         serial
     }
 
-    /// `packet` with its serial number: what enters at `end` while the caller holds it, to come in
-    /// as a [`ForwardedSdu`](super::ForwardedSdu).
+    /// Gives `packet` a serial number while the caller holds it; it enters at `end` later, as a
+    /// [`ForwardedSdu`](super::ForwardedSdu).
     pub const fn stamp(&mut self, end: End, packet: Sdu) -> Sdu {
         let serial = self.pushed[end.index()];
         self.pushed[end.index()] += 1;
         Sdu { serial, ..packet }
     }
 
-    /// Tells PDCP what RLC has not begun to send, if that matters to it.
+    /// Passes PDCP the amount of data that RLC has not begun to send, if PDCP uses it.
     #[inline]
     pub(super) fn look_at_rlc(&mut self, end: End) {
         let side = &mut self.sides[end.index()];
@@ -152,7 +152,7 @@ impl LteBearer {
         }
     }
 
-    /// A transmission opportunity of `end`: PDUs are appended to `pdus`; returns the bytes used.
+    /// Uses a transmission opportunity of `end`: appends PDUs to `pdus` and returns the bytes used.
     pub fn pull(
         &mut self,
         now: Instant,
@@ -166,7 +166,7 @@ impl LteBearer {
         used
     }
 
-    /// An opportunity of `end` from a MAC that follows RLC's reports
+    /// Uses an opportunity of `end` given by a MAC that follows RLC's reports
     /// ([`Shortcuts::event_reports`](crate::rlc::Shortcuts)): PDUs of at most `bytes`.
     pub fn pull_by_reports(
         &mut self,
@@ -197,14 +197,14 @@ impl LteBearer {
         side.rlc.has_something() || side.tx.waiting_bytes() > 0
     }
 
-    /// A PDU that `end.peer()` has sent arrives at `end`.
+    /// Receives at `end` a PDU that `end.peer()` has sent.
     pub fn receive(&mut self, now: Instant, end: End, pdu: &Pdu, out: &mut LteBearerOutput) {
         self.sides[end.index()].rlc.receive(now, pdu, &mut self.rlc_out);
         self.settle(now, end, out);
     }
 
-    /// A PDU that `end` has sent will not arrive. UM's packets in it are lost; AM finds out for
-    /// itself.
+    /// A PDU that `end` has sent will not arrive. The packets of UM in it are lost; AM detects the
+    /// loss itself.
     pub fn lost(&mut self, end: End, pdu: &Pdu, out: &mut LteBearerOutput) {
         let Pdu::Umd(d) = pdu else { return };
         for e in &d.elements {
@@ -216,26 +216,26 @@ impl LteBearer {
         }
     }
 
-    /// Prefetches, before an operation at `end`, what says where its RLC entity is, with
+    /// Prefetches, before an operation at `end`, the pointer to its RLC entity, and with
     /// [`expect`](Self::expect) the entity.
     #[inline]
     pub fn prefetch(&self, end: End) {
         prefetch(&self.sides[end.index()].rlc);
     }
 
-    /// Fetches into the cache what the RLC entity of `end` reads first.
+    /// Prefetches the fields that the RLC entity of `end` reads first.
     #[inline]
     pub fn prefetch_values(&self, end: End) {
         self.sides[end.index()].rlc.prefetch();
     }
 
-    /// Gives the memory of a PDU of `end`'s back.
+    /// Returns the memory of a PDU of `end` for reuse.
     pub fn recycle(&mut self, end: End, pdu: Pdu) {
         self.sides[end.index()].rlc.recycle(pdu);
     }
 
-    /// Field widths of the RLC PDUs that `end` sends; transparent mode has none, and its PDUs are
-    /// as large as any field widths say.
+    /// Field widths of the RLC PDUs that `end` sends. PDUs of transparent mode have no header, so
+    /// their size is the same with any widths.
     #[inline]
     pub fn format(&self, end: End) -> Format {
         self.sides[end.index()].rlc.format().unwrap_or(Format::um(5))
@@ -249,7 +249,7 @@ impl LteBearer {
         (at < Instant::MAX).then_some(at)
     }
 
-    /// Timers that have expired act.
+    /// Processes the timers that have expired.
     pub fn on_time(&mut self, now: Instant, out: &mut LteBearerOutput) {
         for end in [End::Network, End::Ue] {
             let side = &mut self.sides[end.index()];
@@ -262,13 +262,13 @@ impl LteBearer {
         }
     }
 
-    /// What the RLC of `end` discards on re-establishment.
+    /// Passes PDCP what the RLC of `end` has delivered on re-establishment.
     pub(super) fn flush_up(&mut self, end: End, kind: HandoverKind, out: &mut LteBearerOutput) {
-        // What was dropped below is sent again, or its account is closed with its numbers.
+        // SDUs that RLC has dropped are sent again, or `close_epoch` counts them as lost.
         self.rlc_out.dropped.clear();
         for i in 0..self.rlc_out.delivered.len() {
             let pdu = self.rlc_out.delivered[i];
-            // Where numbers start again nothing that is missing will come: nothing waits for it.
+            // Where COUNT starts again missing SDUs are not sent again, so no SDU waits for them.
             self.pass_up_one(end, pdu, true, kind == HandoverKind::Lossless);
         }
         self.rlc_out.delivered.clear();
@@ -277,7 +277,7 @@ impl LteBearer {
         self.finish_up(end, out);
     }
 
-    /// Hands what the PDCP transmitter of `end` has said to RLC and to the account.
+    /// Passes the output of the PDCP transmitter of `end` to RLC and to the account.
     pub(super) fn pass_down(&mut self, now: Instant, end: End, out: &mut LteBearerOutput) {
         let side = &mut self.sides[end.index()];
         for (sdu, _) in &self.tx_out.numbered {
@@ -293,7 +293,7 @@ impl LteBearer {
             return;
         }
         for serial in self.tx_out.expired.drain(..) {
-            // What RLC has begun to send it goes on sending: it may still be delivered.
+            // An SDU that RLC has begun to send stays in RLC and may still be delivered.
             if side.rlc.discard(serial) {
                 let label = Label::of(serial);
                 let dropped = side.open_sdus.drop(label.epoch, label.count);
@@ -306,7 +306,7 @@ impl LteBearer {
         out.dropped.extend(self.tx_out.dropped.drain(..).map(|(sdu, cause)| (end, sdu, cause)));
     }
 
-    /// Passes on the output of the RLC of `end`, until there is no more.
+    /// Passes on the output of the RLC of `end`, until there is none left.
     #[inline]
     pub(super) fn settle(&mut self, now: Instant, end: End, out: &mut LteBearerOutput) {
         let (rlc, rx) = (&self.rlc_out, &self.rx_out);
@@ -353,11 +353,11 @@ impl LteBearer {
         }
     }
 
-    /// A PDCP PDU at `end`.
+    /// Passes a PDCP PDU at `end` to the receiving PDCP entity.
     #[inline]
     fn pass_up_one(&mut self, end: End, pdu: Sdu, flushed: bool, waits: bool) {
         if matches!(Label::of(pdu.serial).kind, Kind::Control(_)) {
-            // A report that a re-establishment flushes is about to be replaced by a newer one.
+            // A newer report replaces one that a re-establishment flushes.
             let report = self.sides[end.peer().index()].controls.remove(&pdu.serial);
             if let Some(report) = report.filter(|_| !flushed) {
                 self.sides[end.index()].tx.on_status_report(&report, &mut self.tx_out);
@@ -367,12 +367,12 @@ impl LteBearer {
         self.sides[end.index()].rx.receive(pdu, waits, &mut self.rx_out);
     }
 
-    /// Closes the account of what PDCP at `end` has delivered or discarded.
+    /// Closes the account of the SDUs that PDCP at `end` has delivered or discarded.
     #[inline]
     pub(super) fn finish_up(&mut self, end: End, out: &mut LteBearerOutput) {
         let peer = end.peer();
         let open_sdus = &mut self.sides[peer.index()].open_sdus;
-        // Mostly nothing is dropped: a list that is empty is not emptied.
+        // In most calls no SDU is dropped, and clearing the list is skipped.
         if !self.rx_out.dropped.is_empty() {
             for (pdu, cause) in self.rx_out.dropped.drain(..) {
                 let label = Label::of(pdu.serial);
@@ -390,8 +390,8 @@ impl LteBearer {
         self.rx_out.delivered.clear();
     }
 
-    /// What `end` has to send, with what PDCP holds back (TS 36.322 clause 4.5, TS 36.323 clause
-    /// 4.5).
+    /// Data available for transmission at `end`, with the data that PDCP holds back (TS 36.322
+    /// clause 4.5, TS 36.323 clause 4.5).
     #[inline]
     pub fn buffer_status(&self, end: End) -> BufferStatus {
         let side = &self.sides[end.index()];
@@ -400,7 +400,7 @@ impl LteBearer {
         status
     }
 
-    /// Packets inside that `end` has pushed.
+    /// Number of packets inside that `end` has pushed.
     pub fn inside(&self, end: End) -> usize {
         let side = &self.sides[end.index()];
         side.open_sdus.len() + side.tx.waiting()

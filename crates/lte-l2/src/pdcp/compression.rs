@@ -1,9 +1,10 @@
-//! Header compression and decompression as their effect on sizes and losses (TS 36.323 clause 5.5).
+//! Header compression and decompression, modelled by their effect on sizes and losses (TS 36.323
+//! clause 5.5).
 
 use super::config::{Compression, CompressionKind};
 use super::pdu::Kind;
 
-/// The sender's side.
+/// The compressor, at the transmitting end.
 #[derive(Clone, Debug)]
 pub(super) struct Compressor {
     config: Compression,
@@ -16,7 +17,8 @@ impl Compressor {
         Compressor { config, until_whole: 0 }
     }
 
-    /// The size of a packet of `size` bytes and whether its header is whole.
+    /// Returns the size of a packet of `size` bytes after compression and whether its header is
+    /// whole.
     #[inline]
     pub fn compress(&mut self, size: u32) -> (u32, Kind) {
         let header = self.config.header.0 as u32;
@@ -32,13 +34,13 @@ impl Compressor {
         (size - header + compressed, Kind::Compressed)
     }
 
-    /// The next header is whole: the context starts anew.
+    /// Resets the context: the next header is whole.
     pub const fn reset(&mut self) {
         self.until_whole = 0;
     }
 }
 
-/// The receiver's side.
+/// The decompressor, at the receiving end.
 #[derive(Clone, Debug)]
 pub(super) struct Decompressor {
     config: Compression,
@@ -69,7 +71,7 @@ impl Decompressor {
         self.context.is_some()
     }
 
-    /// The context is void.
+    /// Discards the context.
     pub const fn reset(&mut self) {
         self.context = None;
     }

@@ -1,9 +1,9 @@
-//! Several receivers of one sender: a group's bearers go in step.
+//! Bearers of a group: one sender, several receivers, with the same numbers.
 //!
-//! Each receiver of a group has a bearer of its own, into which the same packets are put in the
-//! same order. One of them, the first, sends: its PDUs are received in all of them. The others keep
-//! the account of what their receiver should get; numbers are the same everywhere, so a PDU of the
-//! first names the right packet in each.
+//! Each receiver of a group has its own bearer. The same packets are put into all of them in the
+//! same order. The first bearer transmits; all of them receive its PDUs. The others keep the
+//! account of the packets that their receiver should get. The numbers agree in all bearers, so a
+//! PDU of the first identifies the packet in each.
 
 use super::bearer::LteBearer;
 use crate::rlc::Pdu;
@@ -14,34 +14,34 @@ use super::pdu::Label;
 use super::setup::LteBearerOutput;
 
 impl LteBearer {
-    /// `packet` is put into this bearer of unacknowledged mode at `end`, where another bearer sends
-    /// it: only the account has it.
+    /// Puts `packet` into this bearer of unacknowledged mode at `end`, where another bearer
+    /// transmits it: only the account records it.
     pub fn push_copy(&mut self, end: End, packet: Sdu) {
         debug_assert!(!self.acknowledged, "a group's bearers are unacknowledged");
         let sdu = self.stamp(end, packet);
         self.sides[end.index()].open_sdus.enter(sdu);
     }
 
-    /// The bearer that sends has dropped the packet that was put in as number `serial`: so does
-    /// this one.
+    /// Drops the packet that was put in as number `serial`, because the transmitting bearer has
+    /// dropped it.
     pub fn drop_copy(&mut self, end: End, serial: u64, cause: DropCause, out: &mut LteBearerOutput) {
         let dropped = self.sides[end.index()].open_sdus.drop(0, serial as u32);
         out.dropped.extend(dropped.map(|sdu| (end, sdu, cause)));
     }
 
-    /// Packets that were put in at `end` so far.
+    /// Number of packets that were put in at `end` so far.
     pub const fn pushed(&self, end: End) -> u64 {
         self.pushed[end.index()]
     }
 
-    /// This bearer's packets that are inside and have a part in `pdu`, which `end` of the group's
-    /// first bearer has sent.
+    /// Returns this bearer's packets that are inside and have a part in `pdu`, which `end` of the
+    /// group's first bearer has sent.
     pub fn packets_of<'a>(&'a self, end: End, pdu: &'a Pdu) -> impl Iterator<Item = PacketId> + 'a {
         self.parts_of(end, pdu).map(|piece| piece.sdu.id)
     }
 
-    /// The same with the numbers that the group's first bearer has given them; and which octets
-    /// these are, by offset and length.
+    /// The same with the numbers that the group's first bearer has given the packets, and with the
+    /// offset and length of the octets.
     pub fn parts_of<'a>(&'a self, end: End, pdu: &'a Pdu) -> impl Iterator<Item = Piece> + 'a {
         let open_sdus = &self.sides[end.index()].open_sdus;
         pdu.pieces().filter_map(|piece| {

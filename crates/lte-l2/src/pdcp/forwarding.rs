@@ -3,10 +3,10 @@
 use lasthop_bearer::Sdu;
 use lasthop_units::Instant;
 
-/// An SDU on its way from one node to the next.
+/// An SDU that is forwarded from one node to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForwardedSdu {
-    /// Its COUNT, which it keeps; None: it gets one at the target.
+    /// Its COUNT, which it keeps; None: the target gives it one.
     pub count: Option<u32>,
     /// The SDU as it was pushed.
     pub sdu: Sdu,
@@ -15,8 +15,8 @@ pub struct ForwardedSdu {
 }
 
 impl ForwardedSdu {
-    /// A [stamped](super::LteBearer::stamp) packet that arrives at a node which the terminal has
-    /// left.
+    /// A [stamped](super::LteBearer::stamp) packet that arrives at a node that no longer serves the
+    /// terminal.
     pub const fn fresh(sdu: Sdu) -> ForwardedSdu {
         ForwardedSdu { count: None, sdu, expires: Instant::MAX }
     }

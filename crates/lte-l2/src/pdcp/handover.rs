@@ -1,12 +1,12 @@
-//! A bearer changes its lower layers: at a handover, at a re-establishment, at a change of link.
+//! Changes of a bearer's lower layers: handover, re-establishment, change of link.
 //!
-//! Both ends flush their RLC upwards at the same moment, the one at which the terminal leaves. What
-//! the network has not delivered then either stays (the node stays the same) or leaves as
-//! [`ForwardedSdu`]s that the caller carries to the next node and hands to [`LteBearer::accept`]
-//! there. What the terminal has not delivered stays in it.
+//! Both ends flush their RLC upwards at the moment at which the terminal leaves. SDUs that the
+//! network has not delivered then stay if the node stays the same; otherwise they leave as
+//! [`ForwardedSdu`]s, which the caller carries to the next node and passes to [`LteBearer::accept`]
+//! there. SDUs that the terminal has not delivered stay in the terminal.
 //!
-//! The numbers that SN STATUS TRANSFER carries (TS 36.423 clause 9.1.1.4) travel with the object;
-//! SDUs that the network had received out of sequence go with them and take no time of their own.
+//! The numbers that SN STATUS TRANSFER carries (TS 36.423 clause 9.1.1.4) stay in the object; SDUs
+//! that the network had received out of sequence stay too, and their transfer takes no time.
 
 use lasthop_units::Instant;
 
@@ -18,7 +18,7 @@ use super::setup::LteBearerOutput;
 use lasthop_bearer::{DropCause, End, Sdu};
 
 impl LteBearer {
-    /// What a handover does to this bearer's packets.
+    /// The kind of handover of this bearer's packets.
     // TS 36.323 v15.1.0 clause 5.2.1.2: the procedures of DRBs mapped on RLC UM are those of a
     // seamless handover.
     pub const fn handover_kind(&self) -> HandoverKind {
@@ -28,8 +28,8 @@ impl LteBearer {
         }
     }
 
-    /// RRC re-establishes PDCP and RLC of both ends in the same node (TS 36.331 clause 5.3.5.4).
-    /// MAC is reset at the same time: PDUs still in the air must not be delivered.
+    /// Re-establishes PDCP and RLC of both ends in the same node, as RRC does (TS 36.331 clause
+    /// 5.3.5.4). MAC is reset at the same time: PDUs in transmission must not be delivered.
     pub fn re_establish(&mut self, now: Instant, out: &mut LteBearerOutput) {
         if self.no_reestablishment {
             return;
@@ -37,8 +37,8 @@ impl LteBearer {
         self.restart(now, self.handover_kind(), DropCause::Reestablishment, None, out);
     }
 
-    /// The terminal leaves for another node. What the network has not delivered and does not
-    /// discard is appended to `forwarded_sdus`, in the order of the target's transmissions.
+    /// The terminal leaves for another node. SDUs that the network has not delivered and does not
+    /// discard are appended to `forwarded_sdus`, in the order of the target's transmissions.
     pub fn hand_over(
         &mut self,
         now: Instant,
@@ -48,18 +48,18 @@ impl LteBearer {
         self.restart(now, self.handover_kind(), DropCause::HandoverDiscard, Some(forwarded_sdus), out);
     }
 
-    /// The network loses all that it holds, and numbers start again; the terminal keeps what it has
-    /// not handed to RLC.
+    /// Drops all SDUs of the network and starts its numbers again; the terminal keeps the SDUs that
+    /// it has not handed to RLC.
     pub fn abandon(&mut self, now: Instant, cause: DropCause, out: &mut LteBearerOutput) {
         self.restart(now, HandoverKind::None, cause, Some(&mut Vec::new()), out);
     }
 
-    /// A forwarded SDU has come to the node that serves the terminal.
+    /// Takes in a forwarded SDU at the node that serves the terminal.
     pub fn accept(&mut self, now: Instant, forwarded_sdu: ForwardedSdu, out: &mut LteBearerOutput) {
         self.look_at_rlc(End::Network);
         let tx = &mut self.sides[End::Network.index()].tx;
         if forwarded_sdu == ForwardedSdu::fresh(forwarded_sdu.sdu) {
-            // It comes from the gateway: its discardTimer starts here.
+            // An SDU without COUNT comes from the gateway: its discardTimer starts here.
             tx.push(now, forwarded_sdu.sdu, &mut self.tx_out);
         } else {
             tx.unpack(forwarded_sdu, &mut self.tx_out);
@@ -68,8 +68,8 @@ impl LteBearer {
         self.settle(now, End::Network, out);
     }
 
-    /// The packet in a forwarded SDU; None if the terminal has it already and only its confirmation
-    /// is missing.
+    /// Returns the packet in a forwarded SDU; None if the terminal has received it and only its
+    /// confirmation is missing.
     pub fn undelivered(&self, forwarded_sdu: &ForwardedSdu) -> Option<Sdu> {
         let side = &self.sides[End::Network.index()];
         forwarded_sdu
@@ -77,7 +77,7 @@ impl LteBearer {
             .map_or(Some(forwarded_sdu.sdu), |count| side.open_sdus.get(side.tx.epoch(), count))
     }
 
-    /// A forwarded SDU will not come.
+    /// Drops a forwarded SDU that will not arrive.
     pub fn lose(&mut self, forwarded_sdu: ForwardedSdu, cause: DropCause, out: &mut LteBearerOutput) {
         let side = &mut self.sides[End::Network.index()];
         let lost = match forwarded_sdu.count {
@@ -117,7 +117,7 @@ impl LteBearer {
         for end in [End::Network, End::Ue] {
             self.close_epoch(end, kind, cause, out);
             if kind != HandoverKind::Lossless {
-                // What was rescued is older than what had no number yet.
+                // Rescued SDUs are older than those without a number.
                 let side = &mut self.sides[end.index()];
                 let i = end.index();
                 side.tx.pack(&mut rescued[i]);
@@ -136,10 +136,10 @@ impl LteBearer {
         }
     }
 
-    /// SDUs of `end` that count as untransmitted are taken out of RLC, to be sent under new
+    /// Takes the SDUs of `end` that count as untransmitted out of RLC, to be sent under new
     /// numbers. (TS 36.300 clause 10.1.2.3.1: the source forwards SDUs that have not been
-    /// transmitted; an entity that hands SDUs to RLC only when there is a grant has the others
-    /// still.)
+    /// transmitted. An entity that hands SDUs to RLC only when there is a grant still has those
+    /// SDUs.)
     // TS 36.323 v15.1.0 clause 5.2.1.2: SDUs that have an SN already, and no PDU of which has gone
     // to lower layers, count as received from upper layers now.
     fn rescue(&mut self, end: End, rescued: &mut Vec<ForwardedSdu>) {
@@ -151,7 +151,7 @@ impl LteBearer {
         let counts: Vec<u32> = side.open_sdus.counts().collect();
         for count in counts {
             let serial = |kind| Label { epoch, count, kind }.serial();
-            // RLC gives back what no PDU has begun to carry.
+            // RLC discards an SDU of which no byte is in a PDU.
             if side.rlc.discard(serial(Kind::Compressed)) || side.rlc.discard(serial(Kind::Whole)) {
                 let expires = side.tx.expiry(count);
                 let sdu = side.open_sdus.drop(epoch, count);
@@ -160,7 +160,7 @@ impl LteBearer {
         }
     }
 
-    /// Where numbers start again, what `end` had handed to RLC is lost.
+    /// Counts the SDUs that `end` had handed to RLC as lost, unless COUNT goes on.
     fn close_epoch(&mut self, end: End, kind: HandoverKind, cause: DropCause, out: &mut LteBearerOutput) {
         if kind == HandoverKind::Lossless {
             return;
@@ -170,7 +170,7 @@ impl LteBearer {
         side.open_sdus.begin_epoch(epoch, |sdu| out.dropped.push((end, sdu, cause)));
     }
 
-    /// `end` sends what it has, under the new lower layers.
+    /// Sends what `end` has, under the new lower layers.
     fn resume(
         &mut self,
         now: Instant,
@@ -183,7 +183,8 @@ impl LteBearer {
         side.controls.clear();
         if kind == HandoverKind::Lossless {
             if self.status_report {
-                // Clause 5.3.1: it goes to lower layers as the first PDU of the transmission.
+                // Clause 5.3.1: the report goes to lower layers as the first PDU of the
+                // transmission.
                 let report = side.rx.status_report();
                 let size = report.size(self.sn_bits);
                 let serial = side.tx.control(super::bearer::no_packet(), size, &mut self.tx_out);

@@ -11,17 +11,17 @@ use crate::rlc::{Mode, Pdu, Rlc, Span, codec};
 pub struct Begun {
     /// A control PDU, as a status report.
     pub control: bool,
-    /// Grows in the order in which an end sends its PDUs for the first time: its data PDUs, and of
-    /// their own its control PDUs. A status report has the number of the next packet that enters,
-    /// and is sent before those that a handover has brought.
+    /// A number that grows in the order in which an end first sends its PDUs; data PDUs and control
+    /// PDUs are counted apart. A status report has the number of the next packet that enters, and
+    /// is sent before the packets that a handover forwarded.
     pub number: u64,
     /// Its octets, as [`LteBearer::octets`] has them.
     pub octets: Octets,
 }
 
 impl LteBearer {
-    /// The octets of a PDU that `end` has sent, with places for those of packets. Headers are not
-    /// compressed in them: of a compressed one the octets are zeros, as many as it has.
+    /// Returns the octets of a PDU that `end` has sent, with places for those of packets. Headers
+    /// are not compressed in them: a compressed header is zeros, as many octets as it has.
     pub fn octets(&self, end: End, pdu: &Pdu) -> Octets {
         let bytes = codec::encode(pdu, self.format(end), |_, len, bytes| {
             bytes.resize(bytes.len() + len as usize, 0);
@@ -37,7 +37,7 @@ impl LteBearer {
         octets
     }
 
-    /// The PDCP PDUs of which a PDU that `end` has sent has the first octet.
+    /// Returns the PDCP PDUs whose first octet is in a PDU that `end` has sent.
     pub fn begun<'a>(&'a self, end: End, pdu: &'a Pdu) -> impl Iterator<Item = Begun> + use<'a> {
         pdu.elements().iter().map(|e| e.payload).filter(|span| span.offset == 0).map(move |span| {
             let mut octets = Octets { bytes: vec![0; span.sdu.size as usize], holes: Vec::new() };

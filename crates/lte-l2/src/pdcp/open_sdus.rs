@@ -1,8 +1,8 @@
-//! The account of one direction of a bearer: every SDU that went in leaves in exactly one way.
+//! The account of one direction of a bearer: every SDU that entered leaves in exactly one way.
 //!
-//! PDCP delivers in ascending order of COUNT and never goes back, so an SDU that a later one has
-//! overtaken is lost for good. That, the drops that entities report, and the losses in the air that
-//! MAC reports close the account.
+//! PDCP delivers in ascending order of COUNT, so an SDU that a later one has overtaken is lost for
+//! good. Such losses, the drops that entities report, and the losses on the air interface that MAC
+//! reports close the account.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ struct Entry {
     open: bool,
 }
 
-/// SDUs with a COUNT, in the order they got it.
+/// SDUs with a COUNT, in the order in which they got it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OpenSdus {
     entries: VecDeque<Entry>,
@@ -40,7 +40,7 @@ impl OpenSdus {
 
     #[inline]
     fn at(&self, epoch: u16, count: u32) -> Option<usize> {
-        // COUNT has started again since.
+        // COUNT has started again since this epoch.
         if epoch < self.epoch {
             return None;
         }
@@ -48,8 +48,8 @@ impl OpenSdus {
         (i < self.entries.len()).then_some(i)
     }
 
-    /// The SDU `count` is delivered: it, unless it is settled already; what it has overtaken
-    /// goes to `lost`.
+    /// Settles the delivered SDU `count` and returns it, unless it is settled already; the SDUs
+    /// that it has overtaken go to `lost`.
     #[inline]
     pub fn deliver(&mut self, epoch: u16, count: u32, mut lost: impl FnMut(Sdu)) -> Option<Sdu> {
         let at = self.at(epoch, count)?;
@@ -67,13 +67,13 @@ impl OpenSdus {
         e.open.then_some(e.sdu)
     }
 
-    /// The SDU `count` of `epoch`, if it is inside.
+    /// Returns the SDU `count` of `epoch`, if it is inside.
     pub fn get(&self, epoch: u16, count: u32) -> Option<Sdu> {
         self.at(epoch, count).map(|i| self.entries[i]).filter(|e| e.open).map(|e| e.sdu)
     }
 
-    /// The SDU `count`, numbered in `epoch` or later sent again in it, leaves: it, unless it
-    /// is settled.
+    /// Settles the SDU `count`, numbered in `epoch` or sent again in it, and returns it, unless it
+    /// is settled already.
     pub fn drop(&mut self, epoch: u16, count: u32) -> Option<Sdu> {
         let at = self.at(epoch, count)?;
         let e = &mut self.entries[at];
@@ -89,7 +89,7 @@ impl OpenSdus {
         self.entries.iter().enumerate().filter_map(open)
     }
 
-    /// COUNT starts again with 0 in `epoch`; what is inside is lost.
+    /// Starts COUNT again with 0 in `epoch`; SDUs inside are lost.
     pub fn begin_epoch(&mut self, epoch: u16, mut lost: impl FnMut(Sdu)) {
         while !self.entries.is_empty() {
             self.pop().into_iter().for_each(&mut lost);

@@ -5,11 +5,11 @@ use thiserror::Error;
 
 use lasthop_bearer::bits::{BitReader, BitWriter};
 
-/// What the serial number of an RLC SDU says about the PDCP PDU in it. Labels grow in the order of
+/// The content of an RLC SDU's serial number: which PDCP PDU is in it. Labels grow in the order of
 /// sending, so that RLC finds an SDU to discard quickly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Label {
-    /// Re-establishments of the sender so far.
+    /// Number of re-establishments of the sender so far.
     pub epoch: u16,
     /// COUNT of the data PDU; of a control PDU: of the data PDU sent after it.
     pub count: u32,
@@ -89,7 +89,7 @@ pub enum PdcpDecodeError {
     /// Fewer bytes than the header has.
     #[error("the PDCP PDU ends within its header")]
     Truncated,
-    /// A PDU type that this entity does not know.
+    /// A PDU type that this entity does not support.
     #[error("PDCP PDU type {0} is reserved")]
     Reserved(u8),
 }

@@ -15,17 +15,17 @@ pub struct PdcpRx {
     decompressor: Decompressor,
     /// Next_PDCP_RX_SN.
     next_sn: u32,
-    /// RX_HFN; below zero only after a number from before the start.
+    /// RX_HFN; below zero only after an SN from before the start.
     rx_hfn: i64,
     /// COUNT of Last_Submitted_PDCP_RX_SN; -1 before the first.
     last_submitted: i64,
     /// Received and not delivered yet, by COUNT.
     stored: BTreeMap<i64, Sdu>,
-    /// PDUs discarded because their SDU was here before.
+    /// PDUs discarded because their SDU had been received before.
     pub duplicates: u64,
 }
 
-/// What the receiver reports to its caller.
+/// The output of the receiver.
 #[derive(Clone, Debug, Default)]
 pub struct PdcpRxOutput {
     /// PDUs whose SDU is delivered, in order.
@@ -49,14 +49,15 @@ impl PdcpRx {
         }
     }
 
-    /// A data PDU from RLC. `flushed`: it comes because the lower layer is being re-established,
-    /// and what is missing may be sent again.
+    /// Receives a data PDU from RLC. `flushed`: the lower layer is being re-established and
+    /// delivers it early; missing SDUs may be sent again.
     #[inline]
     pub fn receive(&mut self, pdu: Sdu, flushed: bool, out: &mut PdcpRxOutput) {
         let label = Label::of(pdu.serial);
         let sn = label.count & self.max_sn();
         let count = if self.acknowledged { self.count_am(sn) } else { Some(self.count_um(sn)) };
-        // What was deciphered with another COUNT than it was ciphered with is no packet.
+        // A PDU that was deciphered with another COUNT than it was ciphered with contains no valid
+        // packet.
         let deciphered = count.is_none_or(|c| c == i64::from(label.count));
         let restored = deciphered && self.decompressor.decompress(label.count, label.kind);
         let Some(count) = count else {
@@ -64,7 +65,7 @@ impl PdcpRx {
             return;
         };
         if !restored {
-            // The number is used up; a peer that still has the SDU is not asked for it again.
+            // The number is used up; no status report requests this SDU again.
             if self.acknowledged && self.stored.is_empty() && count == self.last_submitted + 1 {
                 self.last_submitted = count;
             }
@@ -89,7 +90,7 @@ impl PdcpRx {
         (1 << self.sn_bits) - 1
     }
 
-    /// COUNT of a PDU with `sn`; None if it is to be discarded.
+    /// Returns the COUNT of a PDU with `sn`; None if the PDU is to be discarded.
     // TS 36.323 v15.1.0 clause 5.1.2.1.2: DRBs on RLC AM without the reordering function.
     #[inline]
     fn count_am(&mut self, sn: u32) -> Option<i64> {
@@ -138,7 +139,7 @@ impl PdcpRx {
         }
     }
 
-    /// Delivers what the arrival of `count` allows.
+    /// Delivers the SDUs that the arrival of `count` allows.
     // Clause 5.1.2.1.2: a PDU that no re-establishment of lower layers has brought delivers, in
     // ascending order of COUNT, all stored SDUs with a smaller COUNT and those that follow its own
     // without a gap. One that a re-establishment has brought delivers only if its SN is
@@ -159,7 +160,7 @@ impl PdcpRx {
         }
     }
 
-    /// Re-establishment, after the PDUs that RLC has flushed.
+    /// Re-establishes the entity, after the PDUs that RLC has flushed.
     // Clause 5.2.2.1 (AM) resets the header decompression; clause 5.2.2.2 (UM) sets Next_PDCP_RX_SN
     // and RX_HFN to 0.
     pub(super) fn re_establish(&mut self, kind: HandoverKind, out: &mut PdcpRxOutput) {
@@ -168,8 +169,8 @@ impl PdcpRx {
             self.next_sn = 0;
             self.rx_hfn = 0;
             self.last_submitted = -1;
-            // What an earlier re-establishment left out of sequence: what is missing will not be
-            // sent.
+            // SDUs that an earlier re-establishment left out of sequence: the missing ones will not
+            // be sent.
             while let Some((_, pdu)) = self.stored.pop_first() {
                 out.delivered.push(pdu);
             }

@@ -1,4 +1,4 @@
-//! How a bearer is set up, and what it reports to its caller.
+//! Setup of a bearer, and its output.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,8 +19,7 @@ pub struct LteBearerConfig {
 }
 
 impl LteBearerConfig {
-    /// Checks each layer and that they suit each other (TS 36.323 clause 4.2.2, TS 36.331 clause
-    /// 6.3.2).
+    /// Checks each layer and their combination (TS 36.323 clause 4.2.2, TS 36.331 clause 6.3.2).
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         let mut warnings = Vec::new();
         within("pdcp", self.pdcp.validate(), &mut warnings)?;
@@ -36,17 +35,17 @@ impl LteBearerConfig {
     }
 }
 
-/// What a bearer appends to when it is called; reused by the caller.
+/// The output of a bearer's calls; the caller reuses it.
 #[derive(Clone, Debug, Default)]
 pub struct LteBearerOutput {
     /// Packets that have reached an end, with that end, as they were pushed.
     pub delivered: Vec<(End, Sdu)>,
-    /// Packets that left otherwise, with the end that had pushed them. Each packet is named once in
-    /// all.
+    /// Packets that left in another way, with the end that had pushed them. Each packet is reported
+    /// once in all.
     pub dropped: Vec<(End, Sdu, DropCause)>,
     /// Packets that an active queue management marked, with the end that had pushed them.
     pub marked: Vec<(End, Sdu)>,
-    /// What happened at which end.
+    /// Events, with the end of each.
     pub events: Vec<(End, RlcEvent)>,
 }
 

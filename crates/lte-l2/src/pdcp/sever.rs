@@ -1,4 +1,4 @@
-//! One direction of a bearer ends and begins anew: a mode switch between sidelink and
+//! Ends one direction of a bearer and starts it again: a mode switch between sidelink and
 //! infrastructure.
 
 use super::bearer::LteBearer;
@@ -7,11 +7,11 @@ use super::setup::LteBearerOutput;
 use lasthop_bearer::{DropCause, End};
 
 impl LteBearer {
-    /// What `end` has pushed and the peer's RLC cannot put together leaves the bearer: RLC at `end`
-    /// drops it, the peer's reassembly is flushed, numbers start again with 0. The other
-    /// direction goes on. PDUs of `end` that are still in the air must not be delivered any
-    /// more. Returns false for an acknowledged bearer, whose directions cannot be kept
-    /// apart: status PDUs of one travel in the other.
+    /// Drops the packets that `end` has pushed and the peer's RLC cannot reassemble. RLC at `end`
+    /// drops its SDUs, the peer's reassembly is flushed, numbers start again with 0. The other
+    /// direction goes on. PDUs of `end` that are in transmission must not be delivered any more.
+    /// Returns false for an acknowledged bearer, whose directions depend on each other: status PDUs
+    /// of one are sent in the other.
     pub fn sever(&mut self, end: End, out: &mut LteBearerOutput) -> bool {
         if self.acknowledged {
             return false;
@@ -20,7 +20,7 @@ impl LteBearer {
         let side = &mut self.sides[end.index()];
         side.rlc.forget(&mut self.rlc_out);
         side.tx.begin_epoch(HandoverKind::None);
-        // Their account is closed with their numbers.
+        // `begin_epoch` closes the account of these SDUs.
         self.rlc_out.dropped.clear();
         self.sides[peer.index()].rlc.flush(&mut self.rlc_out);
         self.flush_up(peer, HandoverKind::None, out);

@@ -11,7 +11,7 @@ use super::pdu::{Kind, Label, StatusReport};
 use lasthop_bearer::earlier;
 use lasthop_bearer::{DropCause, Sdu};
 
-/// What the transmitter reports to its caller.
+/// The output of the transmitter.
 #[derive(Clone, Debug, Default)]
 pub struct PdcpTxOutput {
     /// PDUs for RLC, in order.
@@ -22,12 +22,12 @@ pub struct PdcpTxOutput {
     pub expired: Vec<u64>,
     /// Serial numbers of PDUs that RLC is to discard because the peer has their SDU.
     pub confirmed: Vec<u64>,
-    /// SDUs that expired before they were given a COUNT, or found no room.
+    /// SDUs that expired before they were given a COUNT, or for which there was no room.
     pub dropped: Vec<(Sdu, DropCause)>,
 }
 
 impl PdcpTxOutput {
-    /// True if there is nothing for RLC but what has expired.
+    /// True if the output contains nothing for RLC but expired SDUs.
     #[inline]
     pub(super) const fn is_settled(&self) -> bool {
         self.pdus.is_empty() && self.confirmed.is_empty()
@@ -39,14 +39,14 @@ impl PdcpTxOutput {
 struct Held {
     sdu: Sdu,
     expires: Instant,
-    /// What the RLC SDU carries.
+    /// The serial number of its PDCP PDU.
     serial: u64,
-    /// Not confirmed, not discarded.
+    /// Neither confirmed nor discarded.
     alive: bool,
 }
 
-/// The transmitting side of a PDCP entity. It hands PDUs to RLC as soon as SDUs come and keeps the
-/// SDUs until they are confirmed (AM) or expire.
+/// The transmitting side of a PDCP entity. It hands PDUs to RLC as soon as SDUs arrive and keeps
+/// the SDUs until they are confirmed (AM) or expire.
 #[derive(Clone, Debug)]
 pub struct PdcpTx {
     sn_bits: u32,
@@ -66,10 +66,10 @@ pub struct PdcpTx {
     kept: (usize, u64),
     queue: RetransmissionQueue,
     room_waiting: Limits,
-    /// Bytes and packets that RLC has and has not begun to send; looked at where only what was on
-    /// the air counts.
+    /// Packets and bytes that RLC has and has not begun to send; used only where the retransmission
+    /// queue counts SDUs of which a byte was sent.
     pub(super) untouched: (usize, u64),
-    /// COUNT up to which discardTimers have been looked at.
+    /// COUNT up to which discardTimers have been processed.
     timers_from: u32,
     /// SDUs that wait for a COUNT.
     waiting: VecDeque<(Sdu, Instant)>,
@@ -102,7 +102,7 @@ impl PdcpTx {
         }
     }
 
-    /// An SDU from upper layers.
+    /// Takes in an SDU from upper layers.
     // TS 36.323 v15.1.0 clause 5.1.1: its discardTimer starts, if one is configured.
     #[inline]
     pub fn push(&mut self, now: Instant, sdu: Sdu, out: &mut PdcpTxOutput) {
@@ -110,7 +110,7 @@ impl PdcpTx {
         self.admit(sdu, expires, out);
     }
 
-    /// Numbers an SDU, or lets it wait, or drops it.
+    /// Numbers an SDU, puts it into the queue of waiting SDUs, or drops it.
     #[inline]
     fn admit(&mut self, sdu: Sdu, expires: Instant, out: &mut PdcpTxOutput) {
         if self.waiting.is_empty() && self.has_room(sdu.size) {
@@ -127,8 +127,8 @@ impl PdcpTx {
         self.waiting.push_back((sdu, expires));
     }
 
-    /// SDUs and bytes in the retransmission queue, when RLC has not begun to send so many packets
-    /// and bytes.
+    /// Returns SDUs and bytes in the retransmission queue, less `packets` and `bytes`, which RLC
+    /// has not begun to send.
     pub(super) fn retransmission_queue_beside(&self, packets: usize, bytes: u64) -> (usize, u64) {
         match self.queue.counts {
             Counted::HandedOver => self.kept,
@@ -146,7 +146,7 @@ impl PdcpTx {
         !self.is_full() && self.queue.limits().admit(bytes, packets, size)
     }
 
-    /// True if its room depends on what RLC has begun to send.
+    /// True if its room depends on how much RLC has begun to send.
     #[inline]
     pub(super) fn watches_rlc(&self) -> bool {
         let limits = self.queue.limits();
@@ -189,7 +189,7 @@ impl PdcpTx {
         self.held.push_back(Held { sdu, expires, serial, alive: true });
     }
 
-    /// `held[i]` need not be sent again.
+    /// Releases `held[i]`, which need not be sent again.
     #[inline]
     fn let_go(&mut self, i: usize) {
         if let Some(h) = self.held.get_mut(i).filter(|h| h.alive) {
@@ -217,7 +217,7 @@ impl PdcpTx {
         earlier(held, waiting).filter(|&t| t < Instant::MAX)
     }
 
-    /// discardTimers that have expired act.
+    /// Processes the discardTimers that have expired.
     // Clause 5.4: when the discardTimer of an SDU expires, or a status report confirms the SDU, it
     // and its PDU are discarded. If the PDU has gone to lower layers, they are notified.
     pub fn on_time(&mut self, now: Instant, out: &mut PdcpTxOutput) {
@@ -248,7 +248,7 @@ impl PdcpTx {
         self.timers_from = self.timers_from.max(self.first);
     }
 
-    /// SDUs that waited are numbered, as many as there is room for now.
+    /// Numbers SDUs that waited, as many as there is room for.
     #[inline]
     pub(super) fn number_waiting(&mut self, out: &mut PdcpTxOutput) {
         while let Some(&(sdu, expires)) = self.waiting.front() {
@@ -266,8 +266,8 @@ impl PdcpTx {
         popped
     }
 
-    /// RLC has confirmed the PDU `serial`, or dropped it for good; SDUs that waited for its number
-    /// follow.
+    /// Releases the PDU `serial`, which RLC has confirmed or dropped for good; SDUs that waited for
+    /// its number follow.
     #[inline]
     pub fn release(&mut self, serial: u64, out: &mut PdcpTxOutput) {
         let label = Label::of(serial);
@@ -288,7 +288,7 @@ impl PdcpTx {
         self.acknowledged && self.held.get(count.wrapping_sub(self.first) as usize).is_some_and(|h| h.alive)
     }
 
-    /// A status report of the peer's.
+    /// Processes a status report of the peer.
     // Clause 5.3.2: SDUs whose bit in the bitmap is 1, and those with a COUNT below that of the SDU
     // of FMS, are confirmed.
     pub fn on_status_report(&mut self, report: &StatusReport, out: &mut PdcpTxOutput) {
@@ -305,7 +305,7 @@ impl PdcpTx {
         self.number_waiting(out);
     }
 
-    /// A control PDU of `size` bytes that goes before all retransmissions; its serial number.
+    /// Sends a control PDU of `size` bytes before all retransmissions; returns its serial number.
     pub(super) fn control(&mut self, id: PacketId, size: u32, out: &mut PdcpTxOutput) -> u64 {
         let kind = Kind::Control(self.controls);
         self.controls = (self.controls + 1) & 0x7fff;
@@ -314,8 +314,8 @@ impl PdcpTx {
         serial
     }
 
-    /// Re-establishment, first step: the next PDU belongs to a new time, the compressor starts
-    /// anew; COUNT starts again unless nothing may be lost.
+    /// First step of re-establishment: starts a new epoch and resets the compressor; COUNT starts
+    /// again unless the handover is lossless.
     // Clauses 5.2.1.1 (AM) and 5.2.1.2 (UM) reset the header compression; UM sets Next_PDCP_TX_SN
     // and TX_HFN to 0.
     pub(super) fn begin_epoch(&mut self, kind: HandoverKind) {
@@ -331,8 +331,8 @@ impl PdcpTx {
         }
     }
 
-    /// The number of a packet among those of this entity: the same in the PDU that a handover lets
-    /// it send again.
+    /// The number of a packet among those of this entity: the same in the PDU that is sent again
+    /// after a handover.
     pub(super) const fn packet_number(&self, label: Label) -> u64 {
         let since = if label.epoch < self.numbering { label.epoch } else { self.numbering };
         (since as u64) << 32 | label.count as u64
@@ -343,9 +343,9 @@ impl PdcpTx {
         self.held.get(count.wrapping_sub(self.first) as usize).map_or(Instant::MAX, |h| h.expires)
     }
 
-    /// The entity moves to another node: its SDUs leave it, those with a COUNT first, in ascending
-    /// order. The COUNT that comes next stays: it is what SN STATUS TRANSFER says (TS 36.423
-    /// clause 8.2.2).
+    /// Removes all SDUs when the entity moves to another node, those with a COUNT first, in
+    /// ascending order. The next COUNT stays: SN STATUS TRANSFER carries it (TS 36.423 clause
+    /// 8.2.2).
     pub(super) fn pack(&mut self, forwarded_sdus: &mut Vec<ForwardedSdu>) {
         let counted = (self.first..).zip(self.held.drain(..)).filter(|(_, h)| h.alive);
         forwarded_sdus.extend(counted.map(|(n, h)| ForwardedSdu {
@@ -360,8 +360,8 @@ impl PdcpTx {
         self.waiting_bytes = 0;
     }
 
-    /// An SDU that was forwarded to this node: with its COUNT, or to get one. Those with a COUNT
-    /// come first, in ascending order.
+    /// Takes in an SDU that was forwarded to this node, with its COUNT or without one. SDUs with a
+    /// COUNT come first, in ascending order.
     pub(super) fn unpack(&mut self, forwarded_sdu: ForwardedSdu, out: &mut PdcpTxOutput) {
         let ForwardedSdu { sdu, expires, .. } = forwarded_sdu;
         let Some(count) = forwarded_sdu.count else { return self.admit(sdu, expires, out) };
@@ -374,8 +374,8 @@ impl PdcpTx {
         self.keep(sdu, expires, serial);
     }
 
-    /// COUNTs below `count` that did not come with the others: confirmed before the handover, or
-    /// lost on the way.
+    /// Fills the COUNTs below `count` that no forwarded SDU has: confirmed before the handover, or
+    /// lost during forwarding.
     fn fill_to(&mut self, count: u32) {
         while self.first + (self.held.len() as u32) < count {
             let sdu = Sdu::anonymous();
@@ -383,7 +383,7 @@ impl PdcpTx {
         }
     }
 
-    /// Re-establishment, last step, after the status report.
+    /// Last step of re-establishment, after the status report: sends unconfirmed SDUs again.
     // Clause 5.2.1.1: from the first SDU on that lower layers have not confirmed, all SDUs that
     // have an SN are sent (again), in ascending order of COUNT.
     pub(super) fn retransmit(&mut self, out: &mut PdcpTxOutput) {

@@ -1,4 +1,4 @@
-//! Reassembly of SDUs from pieces that arrive in order, by framing info alone.
+//! Reassembly of SDUs from pieces that arrive in order, by their framing info alone.
 
 use super::{Payload, RlcStats};
 
@@ -19,19 +19,19 @@ pub(super) struct Piece<P> {
 #[derive(Clone, Debug)]
 pub(super) struct Assembler<P: Payload> {
     partial: Option<P::Partial>,
-    /// Nothing can be missing unnoticed (AM), and the piece before the next one has ended an SDU.
+    /// Every missing PDU is detected (AM), and the piece before the next one has ended an SDU.
     at_border: bool,
     contiguous: bool,
 }
 
 impl<P: Payload> Assembler<P> {
-    /// For a byte sequence without gaps (AM, `contiguous`), or one where whole PDUs may be missing
-    /// unnoticed: in UM so many that the SN comes round.
+    /// Creates an assembler for a byte sequence without gaps (AM, `contiguous`), or for one in
+    /// which undetected PDUs may be missing: in UM as many as make the SN wrap.
     pub const fn new(contiguous: bool) -> Assembler<P> {
         Assembler { partial: None, at_border: contiguous, contiguous }
     }
 
-    /// The next piece in order.
+    /// Takes the next piece in order.
     #[inline]
     pub fn piece(
         &mut self,
@@ -53,7 +53,7 @@ impl<P: Payload> Assembler<P> {
             }
             partial
         } else if self.at_border {
-            // TS 36.322 clause 6.2.2.6: FI repeats what the data before it says. A sender that
+            // TS 36.322 clause 6.2.2.6: FI is redundant with the preceding data. A sender that
             // segments a PDU again may set it wrongly.
             stats.unmarked_starts += 1;
             payload.begin(len)
@@ -72,10 +72,10 @@ impl<P: Payload> Assembler<P> {
         }
     }
 
-    /// The next piece begins an SDU, so the SDU so far is complete. The converse of TS 36.322
-    /// clause 6.2.2.6: where nothing is missing, the octet before the first
-    // of an SDU is the last of another, whatever the FI of its PDU says. In UM a PDU with that last
-    // octet may be missing.
+    /// Completes the SDU so far, because the next piece begins an SDU. This is the converse of TS
+    /// 36.322 clause 6.2.2.6: where no octet is missing, the octet before the first of an SDU is
+    /// the last of another, whatever the FI of its PDU says. In UM a PDU with that last octet may
+    /// be missing.
     #[inline]
     fn end_partial(&mut self, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
         let Some(partial) = self.partial.take() else { return };
@@ -88,13 +88,13 @@ impl<P: Payload> Assembler<P> {
         }
     }
 
-    /// What came so far is not continued: a PDU is missing.
+    /// Discards the SDU so far, because a PDU is missing.
     pub fn gap(&mut self, stats: &mut RlcStats) {
         stats.sdus_broken += u64::from(self.partial.take().is_some());
         self.at_border = false;
     }
 
-    /// The next piece is the first of all.
+    /// Starts a new byte sequence with the next piece.
     pub fn restart(&mut self, stats: &mut RlcStats) {
         self.gap(stats);
         self.at_border = self.contiguous;

@@ -9,7 +9,7 @@ use lasthop_units::{Bitrate, Ecn, Instant};
 use super::config::{BufferConfig, Discipline};
 use super::{DropCause, RlcOutput, Sdu};
 
-/// How much waits.
+/// Amount of waiting data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     /// SDUs, the one being sent included.
@@ -28,15 +28,15 @@ struct Waiting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Whole,
-    /// The AQM has let it pass, nothing is sent yet.
+    /// The AQM has accepted it; no byte is sent yet.
     Judged,
-    /// Something of it is in a PDU.
+    /// Some bytes of it are in a PDU.
     Begun,
     /// Discarded; its place remains until it reaches the head.
     Gone,
 }
 
-/// The buffer.
+/// The transmission buffer.
 #[derive(Debug)]
 pub(super) struct TxBuffer {
     sdus: VecDeque<Waiting>,
@@ -45,8 +45,8 @@ pub(super) struct TxBuffer {
     backlog: Backlog,
     limit: Backlog,
     discipline: Discipline,
-    /// Asked when an SDU arrives and when its first byte is about to enter a PDU; an SDU of which
-    /// something was sent is never dropped (TS 36.322 clause 5.3).
+    /// Called when an SDU arrives and when its first byte is about to enter a PDU. An SDU of which
+    /// a byte was sent is never dropped (TS 36.322 clause 5.3).
     aqm: Option<Box<Aqm>>,
     marked: u64,
 }
@@ -71,7 +71,7 @@ impl TxBuffer {
         self.aqm = aqm.map(Box::new);
     }
 
-    /// What the link would carry for this buffer.
+    /// Sets the rate that the link would offer to this buffer.
     pub fn set_rate(&mut self, now: Instant, rate: Bitrate) {
         if let Some(aqm) = &mut self.aqm {
             aqm.set_rate(now, rate);
@@ -87,7 +87,7 @@ impl TxBuffer {
         self.backlog
     }
 
-    /// What no PDU has begun to carry.
+    /// SDUs of which no byte is in a PDU.
     pub fn untouched(&self) -> Backlog {
         let mut all = self.backlog;
         if let Some(head) = self.sdus.front().filter(|w| w.state == State::Begun) {
@@ -102,12 +102,12 @@ impl TxBuffer {
         self.backlog.packets == 0
     }
 
-    /// When the oldest SDU came in.
+    /// When the oldest SDU entered.
     pub fn oldest(&self) -> Option<Instant> {
         self.sdus.front().map(|w| w.since)
     }
 
-    /// Takes `sdu` in, or drops it or older ones.
+    /// Takes `sdu` in, or drops it or older SDUs.
     #[inline]
     pub fn push<S>(&mut self, now: Instant, sdu: Sdu, out: &mut RlcOutput<S>) {
         if sdu.size == 0 {
@@ -136,7 +136,7 @@ impl TxBuffer {
             && self.backlog.bytes.saturating_add(sdu.size as u64) <= self.limit.bytes
     }
 
-    /// Drops the oldest SDU of which nothing was sent.
+    /// Drops the oldest SDU of which no byte was sent.
     fn drop_oldest<S>(&mut self, out: &mut RlcOutput<S>) -> bool {
         let whole = |w: &&mut Waiting| matches!(w.state, State::Whole | State::Judged);
         let Some(w) = self.sdus.iter_mut().find(whole) else { return false };
@@ -172,7 +172,8 @@ impl TxBuffer {
         Some(sdu)
     }
 
-    /// The SDU to send next and how much of it is in PDUs already. The AQM may drop some before it.
+    /// Returns the SDU to send next and how much of it is in PDUs already. The AQM may drop SDUs
+    /// before it.
     #[inline(always)]
     pub fn head<S>(&mut self, now: Instant, out: &mut RlcOutput<S>) -> Option<(Sdu, u32)> {
         if self.aqm.is_some() {
@@ -204,7 +205,7 @@ impl TxBuffer {
         }
     }
 
-    /// `bytes` of the head are in a PDU now.
+    /// Records that `bytes` of the head are in a PDU.
     #[inline]
     pub fn take(&mut self, bytes: u32) {
         let Some(head) = self.sdus.front_mut() else { return };
@@ -219,7 +220,8 @@ impl TxBuffer {
         }
     }
 
-    /// Empties the buffer; the SDUs in it, oldest first. The head's first bytes may be in PDUs.
+    /// Empties the buffer and returns its SDUs, oldest first. The head's first bytes may be in
+    /// PDUs.
     pub fn drain(&mut self) -> impl Iterator<Item = (Sdu, bool)> {
         self.backlog = Backlog::default();
         self.mapped = 0;
@@ -235,7 +237,7 @@ fn seen(backlog: Backlog) -> aqm::Backlog {
     aqm::Backlog { packets: u64::from(backlog.packets), bytes: backlog.bytes }
 }
 
-/// Congestion experienced; each SDU is reported once.
+/// Marks an SDU with congestion experienced; each SDU is reported once.
 fn mark<S>(sdu: &mut Sdu, marked: &mut u64, out: &mut RlcOutput<S>) {
     if sdu.ecn != Ecn::Ce {
         sdu.ecn = Ecn::Ce;
@@ -292,10 +294,10 @@ mod tests {
         assert_eq!(b.backlog(), Backlog { packets: 1, bytes: 100 });
     }
 
-    /// CoDel with target and interval of 1 ns: the first SDU that has waited sets the clock, the
-    /// next one, number 1, is dropped; number 2 is seen at the same instant and passes, 3 is
-    /// due again and is ECN-capable: marked. Numbers 4 and 5 have no more than one packet
-    /// behind them. Each is asked about once, whatever the size of the grants.
+    /// CoDel with target and interval of 1 ns: the first SDU that has waited starts the interval,
+    /// the next one, number 1, is dropped; number 2 reaches the head at the same instant and
+    /// passes, 3 is due again and is ECN-capable: marked. Numbers 4 and 5 have at most one packet
+    /// behind them. The AQM is called once for each, whatever the size of the grants.
     #[test]
     fn an_aqm_judges_each_sdu_once_before_its_first_byte_is_sent() {
         let params = CodelParams { target: Duration(1), interval: Duration(1), ..CodelParams::default() };

@@ -6,7 +6,7 @@ use super::buffer::TxBuffer;
 use super::shortcuts::Shortcuts;
 use super::{Element, Format, RlcOutput, Sdu, Span};
 
-/// How a data field grows: what may still be added to it.
+/// A growing data field: the elements so far and the room left.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field {
     format: Format,
@@ -18,13 +18,14 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// An empty data field of a PDU of at most `room` bytes.
+    /// Creates an empty data field of a PDU of at most `room` bytes.
     #[inline]
     pub const fn new(format: Format, segment: bool, room: u32) -> Field {
         Field { format, segment, room, elements: 0, data: 0, last: 0 }
     }
 
-    /// Adds an element of at most `len` bytes; how many it got, 0 if the PDU is complete.
+    /// Adds an element of at most `len` bytes; returns how many were taken, 0 if the PDU is
+    /// complete.
     // TS 36.322 v15.1.0 clause 4.2.1.3.2: SDUs are segmented and concatenated so that AMD PDUs fit
     // the grant.
     #[inline]
@@ -67,7 +68,7 @@ impl Field {
     }
 }
 
-/// What was taken from the buffer for one PDU.
+/// The elements that were taken from the buffer for one PDU.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Filled {
     pub field: Field,
@@ -78,7 +79,7 @@ pub(super) struct Filled {
 }
 
 /// Fills `elements` from the buffer into a PDU of at most `room` bytes; None if not even one byte
-/// fits. Each SDU whose first byte is taken is shown to `begun`.
+/// fits. `begun` is called with each SDU whose first byte is taken.
 #[inline]
 pub(super) fn fill<S>(
     now: Instant,

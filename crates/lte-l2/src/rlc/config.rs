@@ -213,7 +213,7 @@ impl RlcConfig {
 }
 
 impl AmConfig {
-    /// With `any_poll` polls may be as rare or frequent as one likes.
+    /// Checks the parameters; with `any_poll` any poll interval is valid.
     fn validate(&self, any_poll: bool) -> Result<(), ConfigError> {
         require([10, 16].contains(&self.sn_bits), "am.sn_bits", &self.sn_bits, "10 or 16")?;
         require([11, 15].contains(&self.li_bits), "am.li_bits", &self.li_bits, "11 or 15")?;

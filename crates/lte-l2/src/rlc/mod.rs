@@ -3,29 +3,30 @@
 //! # Contract
 //! An [`Rlc`] is the pair of entities at one end of a bearer. It owns no clock and no randomness.
 //!
-//! * `push(now, sdu, out)`: an SDU from upper layers; it, or others, may be dropped into `out`.
+//! * `push(now, sdu, out)`: an SDU from upper layers; it, or others, may be dropped and listed in
+//!   `out`.
 //! * `pull(now, grant, pdus, out)`: a transmission opportunity; PDUs of any kind, at most the grant
 //!   in all.
 //! * `receive(now, &pdu, out)`: a PDU from lower layers; SDUs in order, confirmations and events go
 //!   to `out`.
-//! * `poll_at()`, `on_time(now, out)`: timers. Being woken early or late is harmless; `pull` and
-//!   `receive` look at the timers first. After any call [`Rlc::buffer_status`] says whether MAC has
-//!   something to grant for.
-//! * `discard(serial)`, `re_establish(out)`: what PDCP and RRC may ask for.
-//! * `recycle(pdu)`: the caller has no use for a PDU any more; its memory serves the next one.
+//! * `poll_at()`, `on_time(now, out)`: timers. A call before or after the due time is harmless;
+//!   `pull` and `receive` process expired timers first. After any call [`Rlc::buffer_status`] says
+//!   whether there is data available for transmission.
+//! * `discard(serial)`, `re_establish(out)`: for PDCP and RRC.
+//! * `recycle(pdu)`: the caller no longer uses a PDU; its memory is reused.
 //!
-//! Every SDU pushed into an AM entity is confirmed, dropped or still inside; UM and TM forget an
+//! Every SDU pushed into an AM entity is confirmed, dropped or still inside; UM and TM release an
 //! SDU with its last PDU.
 //!
 //! # Sources
-//! Clause numbers, and what comments say of a clause, were compared with TS 36.322 v19.0.0, which
-//! has the numbers of Release 15 (`docs/citations.toml`). Titles of conformance procedures in the
-//! tests: TS 36.523-1 [unverified].
+//! Clause numbers, and the statements of comments about clauses, were compared with TS 36.322
+//! v19.0.0, which has the numbers of Release 15 (`docs/citations.toml`). Titles of conformance
+//! procedures in the tests: TS 36.523-1 [unverified].
 //!
 //! # Simplifications
-//! Data fields hold whole bytes of descriptors; ciphering and integrity cost nothing. The fields of
-//! Release 15 that only sidelink and MBMS use (UM_Window_Size 0) are left out. A reconfiguration of
-//! timers means a new entity.
+//! Data fields hold whole bytes of descriptors; ciphering and integrity protection take no time.
+//! The fields of Release 15 that only sidelink and MBMS use (UM_Window_Size 0) are left out. A
+//! reconfiguration of timers means a new entity.
 
 mod am;
 mod assembler;
@@ -81,7 +82,7 @@ macro_rules! each {
 }
 
 impl<P: Payload> Rlc<P> {
-    /// The entities at `end`, in their initial state.
+    /// Creates the entities at `end`, in their initial state.
     pub fn new(config: &RlcConfig, end: End) -> Rlc<P> {
         match config.mode {
             Mode::Tm => Rlc::Tm(Box::new(Tm::new(config))),
@@ -93,7 +94,7 @@ impl<P: Payload> Rlc<P> {
     pub const fn marked(&self) -> u64 {
         each!(self, e => e.marked())
     }
-    /// What the link would carry for this entity's buffer, for an AQM that needs it.
+    /// Sets the rate that the link would offer to this entity's buffer, for an AQM that needs it.
     pub fn set_rate(&mut self, now: Instant, rate: Bitrate) {
         each!(self, e => e.set_rate(now, rate));
     }
@@ -101,12 +102,12 @@ impl<P: Payload> Rlc<P> {
     pub fn set_aqm(&mut self, aqm: Option<Aqm>) {
         each!(self, e => e.set_aqm(aqm));
     }
-    /// An SDU from upper layers.
+    /// Takes in an SDU from upper layers.
     #[inline]
     pub fn push(&mut self, now: Instant, sdu: Sdu, out: &mut RlcOutput<P::Sdu>) {
         each!(self, e => e.push(now, sdu, out));
     }
-    /// A transmission opportunity; returns the bytes used.
+    /// Uses a transmission opportunity; returns the bytes used.
     #[inline]
     pub fn pull(
         &mut self,
@@ -117,7 +118,7 @@ impl<P: Payload> Rlc<P> {
     ) -> u32 {
         each!(self, e => e.pull(now, grant, pdus, out))
     }
-    /// A PDU from lower layers.
+    /// Receives a PDU from lower layers.
     #[inline]
     pub fn receive(&mut self, now: Instant, pdu: &Pdu<P>, out: &mut RlcOutput<P::Sdu>) {
         match self {
@@ -126,7 +127,7 @@ impl<P: Payload> Rlc<P> {
             Rlc::Am(e) => e.receive(now, pdu, out),
         }
     }
-    /// When a timer expires next; None: nothing to do without input.
+    /// When a timer expires next; None: no timer runs.
     #[inline]
     pub fn poll_at(&self) -> Option<Instant> {
         match self {
@@ -135,7 +136,7 @@ impl<P: Payload> Rlc<P> {
             Rlc::Am(e) => e.poll_at(),
         }
     }
-    /// The same; the end of time: never.
+    /// As `poll_at`, with the end of time for None.
     #[inline]
     pub(crate) fn next_timer(&self) -> Instant {
         match self {
@@ -144,7 +145,7 @@ impl<P: Payload> Rlc<P> {
             Rlc::Am(e) => e.next_timer(),
         }
     }
-    /// Timers that have expired act.
+    /// Processes the timers that have expired.
     #[inline]
     pub fn on_time(&mut self, now: Instant, out: &mut RlcOutput<P::Sdu>) {
         match self {
@@ -153,31 +154,32 @@ impl<P: Payload> Rlc<P> {
             Rlc::Am(e) => e.on_time(now, out),
         }
     }
-    /// Upper layers want the SDU `serial` discarded; true if it was and will never be delivered
-    /// (TS 36.322 clause 5.3).
+    /// Discards the SDU `serial` at the request of upper layers; true if it was discarded and will
+    /// never be delivered (TS 36.322 clause 5.3).
     pub fn discard(&mut self, serial: u64) -> bool {
         each!(self, e => e.discard(serial))
     }
-    /// Re-establishment (TS 36.322 clause 5.4): what can be reassembled is delivered, the rest is
-    /// dropped.
+    /// Re-establishes the entity (TS 36.322 clause 5.4): SDUs that can be reassembled are
+    /// delivered, the others dropped.
     pub fn re_establish(&mut self, out: &mut RlcOutput<P::Sdu>) {
         each!(self, e => e.re_establish(out));
     }
-    /// The transmitting half goes back to its initial state; what waits is reported as dropped. UM
-    /// only: the halves of the other modes cannot be parted.
+    /// Returns the transmitting half to its initial state; waiting SDUs are reported as dropped. UM
+    /// only: the halves of the other modes depend on each other.
     pub fn forget(&mut self, out: &mut RlcOutput<P::Sdu>) {
         if let Rlc::Um(e) = self {
             e.forget(out);
         }
     }
-    /// The receiving half delivers what it can and goes back to its initial state. UM only.
+    /// Delivers what the receiving half can reassemble and returns it to its initial state. UM
+    /// only.
     pub fn flush(&mut self, out: &mut RlcOutput<P::Sdu>) {
         if let Rlc::Um(e) = self {
             e.flush(out);
         }
     }
-    /// As [`re_establish`](Self::re_establish), whatever the shortcuts say: another node serves the
-    /// bearer.
+    /// As [`re_establish`](Self::re_establish), whatever the shortcuts are, because another node
+    /// serves the bearer.
     pub fn start_anew(&mut self, out: &mut RlcOutput<P::Sdu>) {
         match self {
             Rlc::Tm(e) => e.re_establish(out),
@@ -185,12 +187,12 @@ impl<P: Payload> Rlc<P> {
             Rlc::Am(e) => e.start_anew(out),
         }
     }
-    /// The entity is about to be used: it is prefetched.
+    /// Prefetches the entity before its use.
     #[inline]
     pub fn prefetch(&self) {
         each!(self, e => lasthop_engine::simd::prefetch(&**e));
     }
-    /// What MAC would report as available for transmission (TS 36.322 clause 4.5).
+    /// The data available for transmission that MAC would report (TS 36.322 clause 4.5).
     #[inline]
     pub fn buffer_status(&self) -> BufferStatus {
         each!(self, e => e.buffer_status())
@@ -208,11 +210,11 @@ impl<P: Payload> Rlc<P> {
             Rlc::Am(e) => e.untouched(),
         }
     }
-    /// When the oldest SDU that is not wholly sent came in.
+    /// When the oldest SDU that is not wholly sent entered.
     pub fn oldest(&self) -> Option<Instant> {
         each!(self, e => e.oldest())
     }
-    /// What could be sent now: like the buffer status, without what a full window holds back [B].
+    /// Data that could be sent now: the buffer status without what a full window holds back [B].
     #[inline]
     pub fn sendable(&self) -> u64 {
         let status = self.buffer_status();
@@ -231,7 +233,7 @@ impl<P: Payload> Rlc<P> {
             Rlc::Am(e) => e.reports.as_deref(),
         }
     }
-    /// The same, for MAC to take reports from.
+    /// As [`reports`](Self::reports), mutable: MAC takes reports from it.
     pub fn reports_mut(&mut self) -> Option<&mut Reports> {
         match self {
             Rlc::Tm(_) => None,
@@ -239,7 +241,7 @@ impl<P: Payload> Rlc<P> {
             Rlc::Am(e) => e.reports.as_deref_mut(),
         }
     }
-    /// True if MAC has a reason to give it an opportunity.
+    /// True if MAC has a reason to give the entity an opportunity.
     #[inline]
     pub fn wants(&self) -> bool {
         match self.reports() {
@@ -256,7 +258,7 @@ impl<P: Payload> Rlc<P> {
             Rlc::Am(e) => e.wants(),
         }
     }
-    /// An opportunity from a scheduler of the eNB that follows the entity's reports: one PDU of at
+    /// Uses an opportunity from an eNB's scheduler that follows the entity's reports: one PDU of at
     /// most `bytes`.
     pub fn pull_at_enb(
         &mut self,
@@ -270,10 +272,10 @@ impl<P: Payload> Rlc<P> {
         }
         self.pull(now, Grant::of(bytes), pdus, out);
     }
-    /// A UE's grant of `bytes` for an entity whose reports MAC follows: an opportunity for a status
-    /// report of its own, the rest for one PDU of data.
+    /// Uses a UE's grant of `bytes` for an entity whose reports MAC follows: a status report has
+    /// its own opportunity, the rest is for one data PDU.
     pub fn pull_at_ue(&mut self, now: Instant, bytes: u32, pdus: &mut Vec<Pdu>, out: &mut RlcOutput<P::Sdu>) {
-        // A timer that expires at this moment reports before the opportunity is taken.
+        // A timer that expires at this moment causes its report before the opportunity is used.
         self.on_time(now, out);
         let mut left = bytes;
         if let Some(size) = self.reports_mut().and_then(|r| r.status_opportunity(bytes)) {
@@ -284,7 +286,7 @@ impl<P: Payload> Rlc<P> {
             self.pull(now, Grant::of(left), pdus, out);
         }
     }
-    /// Gives a PDU's memory back.
+    /// Returns a PDU's memory for reuse.
     #[inline]
     pub fn recycle(&mut self, pdu: Pdu) {
         match self {
@@ -301,7 +303,7 @@ impl<P: Payload> Rlc<P> {
     pub fn window_used(&self) -> u32 {
         if let Rlc::Am(e) = self { e.window_used() } else { 0 }
     }
-    /// Field widths of what it sends; None for transparent mode, which has no header.
+    /// Field widths of the PDUs that it sends; None for transparent mode, which has no header.
     pub const fn format(&self) -> Option<Format> {
         match self {
             Rlc::Tm(_) => None,
@@ -309,7 +311,7 @@ impl<P: Payload> Rlc<P> {
             Rlc::Am(e) => Some(e.format()),
         }
     }
-    /// Field widths of what it receives; None for transparent mode.
+    /// Field widths of the PDUs that it receives; None for transparent mode.
     pub const fn peer_format(&self) -> Option<Format> {
         match self {
             Rlc::Tm(_) => None,

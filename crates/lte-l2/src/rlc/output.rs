@@ -1,8 +1,8 @@
-//! What an entity reports to its caller.
+//! The output of an entity.
 
 use lasthop_bearer::{DropCause, Sdu};
 
-/// Something worth a row in the events table.
+/// An event for the events table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RlcEvent {
     /// RETX_COUNT of an AMD PDU has reached maxRetxThreshold: upper layers declare radio link
@@ -25,19 +25,19 @@ impl RlcEvent {
     }
 }
 
-/// What an entity reports to its caller; reused from call to call. `S` is the SDU that comes out: a
-/// descriptor, or bytes where entities talk through encoded PDUs.
+/// The output of an entity; reused from call to call. `S` is the type of received SDUs: a
+/// descriptor, or bytes where entities exchange encoded PDUs.
 #[derive(Clone, Debug)]
 pub struct RlcOutput<S = Sdu> {
     /// SDUs received, in order.
     pub delivered: Vec<S>,
-    /// SDUs of ours whose delivery the peer has confirmed (AM).
+    /// SDUs of this entity whose delivery the peer has confirmed (AM).
     pub confirmed: Vec<Sdu>,
-    /// SDUs of ours that will not be delivered by this entity.
+    /// SDUs of this entity that it will not deliver.
     pub dropped: Vec<(Sdu, DropCause)>,
-    /// SDUs of ours that an active queue management marked (ECN) instead of dropping.
+    /// SDUs of this entity that an active queue management marked (ECN) instead of dropping.
     pub marked: Vec<Sdu>,
-    /// What happened.
+    /// Events.
     pub events: Vec<RlcEvent>,
 }
 
@@ -54,7 +54,7 @@ impl<S> Default for RlcOutput<S> {
 }
 
 impl<S> RlcOutput<S> {
-    /// True if nothing is in it.
+    /// True if the output is empty.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.delivered.is_empty()
@@ -63,7 +63,7 @@ impl<S> RlcOutput<S> {
             && self.marked.is_empty()
             && self.events.is_empty()
     }
-    /// Empties it, keeping the memory.
+    /// Empties the lists and keeps their memory.
     pub fn clear(&mut self) {
         self.delivered.clear();
         self.confirmed.clear();

@@ -1,10 +1,9 @@
-//! Protocol data units as descriptors: what a header says, and which bytes of which SDU the data
-//! field holds.
+//! Protocol data units as descriptors: the fields of the header, and the bytes of SDUs in the data
+//! field.
 //!
-//! A receiving entity decides by the header alone (SN, framing info, length indicators, segment
-//! offset); the payload is something it only hands on. So the same receiver works on descriptors
-//! ([`Span`]) in a simulation and on bytes ([`Chunk`](super::codec::Chunk)) at the end of an
-//! encoded pipe.
+//! A receiving entity uses the header alone (SN, framing info, length indicators, segment offset)
+//! and passes the payload on unread. So the same receiver processes descriptors ([`Span`]) in a
+//! simulation and bytes ([`Chunk`](super::codec::Chunk)) at the end of an encoded pipe.
 
 use std::fmt::Debug;
 
@@ -13,20 +12,20 @@ use lasthop_units::Instant;
 
 use super::Sdu;
 
-/// What the data field of a PDU holds, seen by a receiver: it can be cut, and pieces can be joined
-/// to an SDU.
+/// The content of a PDU's data field, as a receiver uses it: it can be cut, and pieces can be
+/// joined to an SDU.
 pub trait Payload: Clone + Debug {
-    /// What pieces become.
+    /// The SDU that pieces form.
     type Sdu: Debug;
-    /// An SDU some of whose pieces are there.
+    /// An SDU of which some pieces are received.
     type Partial: Debug;
-    /// The payload without its first `bytes`.
+    /// Returns the payload without its first `bytes`.
     fn after(&self, bytes: u32) -> Self;
-    /// The first `len` bytes of this payload as the beginning of an SDU.
+    /// Returns the first `len` bytes of this payload as the beginning of an SDU.
     fn begin(&self, len: u32) -> Self::Partial;
     /// Appends the first `len` bytes of this payload; false if they cannot belong together.
     fn append(&self, len: u32, to: &mut Self::Partial) -> bool;
-    /// The SDU, if the pieces are a whole one.
+    /// Returns the SDU, if the pieces are a whole one.
     fn finish(whole: Self::Partial) -> Option<Self::Sdu>;
 }
 
@@ -66,9 +65,9 @@ impl Payload for Span {
 /// A data field element: an SDU or a segment of one (TS 36.322 clause 6.2.2.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element<P> {
-    /// What it holds.
+    /// Its content.
     pub payload: P,
-    /// How many bytes of it [B].
+    /// Its number of bytes [B].
     pub len: u32,
 }
 
@@ -86,13 +85,13 @@ pub struct Segment {
 pub struct DataPdu<P> {
     /// SN, modulo the modulus of the entity.
     pub sn: u32,
-    /// P: a status report is asked for (AM).
+    /// P: a poll, which requests a status report (AM).
     pub poll: bool,
     /// First bit of FI is 0: the data field starts with the first byte of an SDU.
     pub starts: bool,
     /// Second bit of FI is 0: the data field ends with the last byte of an SDU.
     pub ends: bool,
-    /// For an AMD PDU segment, which.
+    /// For an AMD PDU segment, its position.
     pub segment: Option<Segment>,
     /// The data field.
     pub elements: Vec<Element<P>>,
@@ -124,7 +123,7 @@ pub struct Nack {
 pub struct StatusPdu {
     /// ACK_SN: the next not received PDU that is not reported as missing.
     pub ack_sn: u32,
-    /// What is missing before it.
+    /// The PDUs and portions missing before ACK_SN.
     pub nacks: Vec<Nack>,
 }
 
@@ -142,19 +141,19 @@ pub enum Pdu<P = Span> {
 }
 
 impl Pdu {
-    /// Its octets of SDUs leave `sender` at `now`, due at the other end at `due`.
+    /// Records that its octets of SDUs leave `sender` at `now`, due at the other end at `due`.
     pub fn note_sent(&self, journeys: &mut Journeys, now: Instant, sender: u32, due: Instant) {
         self.pieces().for_each(|piece| journeys.sent(now, sender, &piece, due));
     }
-    /// They have arrived.
+    /// Records that its octets have arrived.
     pub fn note_arrived(&self, journeys: &mut Journeys, now: Instant) {
         self.pieces().for_each(|piece| journeys.arrived(now, &piece));
     }
-    /// MAC has given its block up.
+    /// Records that MAC has given up its transport block.
     pub fn note_given_up(&self, journeys: &mut Journeys, at: Instant) {
         self.pieces().for_each(|piece| journeys.given_up(at, &piece));
     }
-    /// The octets of SDUs in it, for what notes where they are.
+    /// Returns the octets of SDUs in it, for the records of where SDUs are.
     pub fn pieces(&self) -> impl Iterator<Item = Piece> {
         let sn = self.sn();
         let piece =
@@ -176,7 +175,7 @@ impl Pdu {
             Pdu::Status(_) => &[],
         }
     }
-    /// Bytes on the wire under `format`.
+    /// Bytes of the encoded PDU under `format`.
     pub fn size(&self, format: Format) -> u32 {
         match self {
             Pdu::Tmd(e) => e.len,
@@ -198,7 +197,7 @@ pub struct Format {
     pub sn_bits: u32,
     /// LI: 11 bits, or 15 (AM).
     pub li_bits: u32,
-    /// SN in STATUS PDUs: that of the data they report on, which flow the other way (AM).
+    /// SN in STATUS PDUs: that of the data they report on, which the peer sends (AM).
     pub status_sn_bits: u32,
 }
 
@@ -211,7 +210,7 @@ impl Format {
     pub const fn am(sn_bits: u32, li_bits: u32) -> Format {
         Format { acknowledged: true, sn_bits, li_bits, status_sn_bits: sn_bits }
     }
-    /// The same for a peer whose data have an SN of `sn_bits`.
+    /// The same field widths for a peer whose data have an SN of `sn_bits`.
     pub const fn reporting_on(self, sn_bits: u32) -> Format {
         Format { status_sn_bits: sn_bits, ..self }
     }
@@ -250,7 +249,7 @@ impl Format {
     pub const fn li_max(self) -> u32 {
         (1 << self.li_bits) - 1
     }
-    /// The largest data field whose every byte SO and SOend can name.
+    /// The largest data field of which SO and SOend can address every byte.
     pub const fn data_max(self) -> u32 {
         if self.acknowledged { (1 << self.so_bits()) - 1 } else { u32::MAX }
     }
@@ -282,8 +281,8 @@ impl Format {
     pub const fn wrap(self, n: u64) -> u32 {
         (n & ((1 << self.sn_bits) - 1)) as u32
     }
-    /// The number not before `base` that is `sn` modulo 2^SN: order relative to a modulus base
-    /// (TS 36.322 clause 7.1).
+    /// The lowest number from `base` on that equals `sn` modulo 2^SN: order relative to a modulus
+    /// base (TS 36.322 clause 7.1).
     #[inline]
     pub const fn unwrap(self, sn: u32, base: u64) -> u64 {
         base + ((sn as u64).wrapping_sub(base) & ((1 << self.sn_bits) - 1))
@@ -294,18 +293,18 @@ const fn so_bits(sn_bits: u32) -> u32 {
     if sn_bits == 16 { 16 } else { 15 }
 }
 
-/// A transmission opportunity as MAC announces it.
+/// A transmission opportunity of MAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// Bytes for this logical channel.
     pub bytes: u32,
-    /// What MAC adds to each RLC PDU and charges to the same bytes (its subheader: 2 or 3 bytes, TS
-    /// 36.321 clause 6.1.2; the last PDU's saving is MAC's).
+    /// Bytes of MAC's subheader, which each RLC PDU takes from the opportunity (2 or 3 bytes, TS
+    /// 36.321 clause 6.1.2; MAC uses the shorter subheader of the last PDU).
     pub per_pdu: u32,
 }
 
 impl Grant {
-    /// `bytes` for RLC PDUs alone.
+    /// An opportunity of `bytes` for RLC PDUs alone.
     pub const fn of(bytes: u32) -> Grant {
         Grant { bytes, per_pdu: 0 }
     }
@@ -321,7 +320,7 @@ impl Grant {
     }
 }
 
-/// What MAC asks a logical channel for (TS 36.322 clause 4.5).
+/// Data available for transmission of a logical channel (TS 36.322 clause 4.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferStatus {
     /// Size of the STATUS PDU that the next opportunity would carry [B].
@@ -333,7 +332,7 @@ pub struct BufferStatus {
 }
 
 impl BufferStatus {
-    /// Everything, as a buffer status report sums it.
+    /// The sum, as in a buffer status report.
     pub const fn total(self) -> u64 {
         self.status as u64 + self.retransmission as u64 + self.new_data
     }

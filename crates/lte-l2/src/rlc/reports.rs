@@ -1,9 +1,9 @@
 //! MAC's view of an entity that reports its buffers only at events, as ns-3's RLC does.
 //!
-//! An entity of the standard is asked for its buffer status whenever MAC needs it. LENA's entity
-//! sends a report when an SDU arrives, when a poll asks for a status report, when t-PollRetransmit
-//! expires, and after a while without any of these. MAC keeps the last report and subtracts what it
-//! grants. So MAC grants for data that are sent already, or grants nothing for data that wait.
+//! By the standard, MAC can read an entity's buffer status at any time. LENA's entity sends a
+//! report when an SDU arrives, when a poll requests a status report, when t-PollRetransmit expires,
+//! and after a time without any of these. MAC keeps the last report and subtracts what it grants.
+//! So MAC may grant for data that are sent already, or grant nothing for data that wait.
 
 use lasthop_units::{Duration, Instant};
 
@@ -15,7 +15,7 @@ pub struct Reports {
     status: u32,
     retransmission: u64,
     new_data: u64,
-    /// A report was made since MAC last passed one on.
+    /// A report was made after the last one that MAC passed on.
     fresh: bool,
     /// When the entity reports again without another event.
     timer: Option<Instant>,
@@ -25,18 +25,19 @@ pub struct Reports {
 /// LteRlcAm and LteRlcUm write this many bytes for a status report without NACKs into their
 /// reports.
 pub(super) const STATUS_BYTES: u32 = 4;
-/// What MAC takes the header of a data PDU for.
+/// MAC's estimate of the header of a data PDU [B].
 const OVERHEAD: u64 = 2;
-/// A UE's MAC gives data no opportunity of so many bytes or fewer.
+/// A UE's MAC gives data no opportunity of this size or smaller [B].
 const LEAST_OPPORTUNITY: u32 = 7;
 
 impl Reports {
-    /// Nothing has been reported. `period`: without an event the next report follows after so long.
+    /// Nothing has been reported. `period`: the time until the next report if there is no other
+    /// event.
     pub(super) const fn new(period: Duration) -> Reports {
         Reports { status: 0, retransmission: 0, new_data: 0, fresh: false, timer: None, period }
     }
 
-    /// A report replaces the one before.
+    /// Replaces the last report.
     pub(super) const fn report(&mut self, now: BufferStatus) {
         self.status = now.status;
         self.retransmission = now.retransmission as u64;
@@ -57,7 +58,7 @@ impl Reports {
         self.timer
     }
 
-    /// What MAC takes the entity to want [B].
+    /// Data that MAC assumes to wait in the entity [B].
     pub const fn total(&self) -> u64 {
         self.status as u64 + self.retransmission + self.new_data
     }
@@ -67,8 +68,8 @@ impl Reports {
         std::mem::replace(&mut self.fresh, false)
     }
 
-    /// The eNB's scheduler gives the entity `bytes` (UpdateDlRlcBufferInfo of LENA's schedulers):
-    /// they go to the first of status, retransmission and new data that they cover.
+    /// Subtracts `bytes` that the eNB's scheduler grants (UpdateDlRlcBufferInfo of LENA's
+    /// schedulers): from the first of status, retransmission and new data that they cover.
     pub(super) fn grant_at_enb(&mut self, bytes: u32) {
         if self.status > 0 && bytes >= self.status {
             self.status = 0;
@@ -79,7 +80,7 @@ impl Reports {
         }
     }
 
-    /// The opportunity of its own that a UE's MAC gives a status report out of `bytes` [B].
+    /// The separate opportunity for a status report that a UE's MAC takes out of `bytes` [B].
     pub(super) const fn status_opportunity(&mut self, bytes: u32) -> Option<u32> {
         let size = self.status;
         if size == 0 || bytes <= size {
@@ -89,8 +90,8 @@ impl Reports {
         Some(size)
     }
 
-    /// True if a UE's MAC gives the rest of a grant, `bytes`, to data. Too small a rest is reported
-    /// again.
+    /// True if a UE's MAC gives the rest of a grant, `bytes`, to data. If the rest is too small,
+    /// the entity reports again.
     pub(super) fn data_opportunity(&mut self, bytes: u32) -> bool {
         if self.retransmission == 0 && self.new_data == 0 {
             return false;
@@ -119,7 +120,7 @@ mod tests {
         r
     }
 
-    /// LENA's UpdateDlRlcBufferInfo, three branches: one opportunity settles one of the three.
+    /// LENA's UpdateDlRlcBufferInfo, three branches: one opportunity clears one of the three.
     #[test]
     fn an_opportunity_of_the_enb_settles_one_queue() {
         let mut r = reported(4, 500, 1000);
@@ -129,7 +130,7 @@ mod tests {
         assert_eq!(r.total(), 1000);
         r.grant_at_enb(502);
         assert_eq!(r.total(), 500);
-        // What is in flight is more than the opportunity: new data is settled first.
+        // Unacknowledged data exceeds the opportunity: new data is subtracted first.
         let mut r = reported(0, 20_000, 3000);
         r.grant_at_enb(2002);
         assert_eq!(r.total(), 21_000);

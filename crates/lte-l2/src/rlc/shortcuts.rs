@@ -1,6 +1,7 @@
-//! What other simulators leave out, as switches: so that a user can show what it costs.
+//! Simplifications of other simulators, as switches, so that a user can measure their effect.
 //!
-//! Each is documented by the simulator itself; none is the standard, all are off by default.
+//! Each is documented by the simulator itself; none conforms to the standard, all are off by
+//! default.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,7 @@ pub enum Compat {
 }
 
 impl Compat {
-    /// The switches.
+    /// The switches of this simulator.
     pub const fn shortcuts(self) -> Shortcuts {
         let off = Shortcuts::OFF;
         match self {
@@ -86,7 +87,7 @@ pub struct Shortcuts {
 }
 
 impl Shortcuts {
-    /// None of them.
+    /// No shortcut.
     pub const OFF: Shortcuts = Shortcuts {
         no_resegmentation: false,
         one_pdu_per_grant: false,
@@ -102,7 +103,7 @@ impl Shortcuts {
         any_poll: false,
     };
 
-    /// Those of either.
+    /// The union of two sets of switches.
     pub const fn or(self, o: Shortcuts) -> Shortcuts {
         Shortcuts {
             no_resegmentation: self.no_resegmentation || o.no_resegmentation,

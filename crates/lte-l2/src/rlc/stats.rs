@@ -1,4 +1,4 @@
-//! What an entity has counted since it was set up.
+//! Counters of an entity since it was set up.
 
 /// Counters of an RLC entity; a re-establishment does not reset them. `duplicates`,
 /// `out_of_window`, `status_overtaken`, `sdus_broken`, `unmarked_starts` and `unmarked_ends` are
@@ -12,7 +12,7 @@ pub struct RlcStats {
     pub sdus_out: u64,
     /// SDUs dropped in the transmission buffer, whatever the cause.
     pub sdus_dropped: u64,
-    /// SDUs discarded at the wish of upper layers.
+    /// SDUs discarded at the request of upper layers.
     pub sdus_discarded: u64,
     /// Data PDUs sent for the first time.
     pub pdus_new: u64,
@@ -28,7 +28,7 @@ pub struct RlcStats {
     pub bytes_sent: u64,
     /// Data PDUs and segments received.
     pub pdus_received: u64,
-    /// STATUS PDUs received and obeyed.
+    /// STATUS PDUs received and processed.
     pub status_received: u64,
     /// Data PDUs received before. In AM a PDU outside the receiving window is one, if its SN was in
     /// the window once and the highest SN received leaves it in the sender's window.
@@ -44,10 +44,11 @@ pub struct RlcStats {
     /// STATUS PDUs with an ACK_SN that was acknowledged before: a newer report has overtaken them.
     /// They change nothing.
     pub status_overtaken: u64,
-    /// SDUs of which a beginning was received and not the rest.
+    /// SDUs of which a beginning was received but not the rest.
     pub sdus_broken: u64,
-    /// Segments (AM) that begin an SDU although their framing info says otherwise. They are taken:
-    /// the octet after the end of an SDU is the first of the next (TS 36.322 clause 6.2.2.6).
+    /// Segments (AM) that begin an SDU although their framing info says otherwise. They are
+    /// accepted: the octet after the end of an SDU is the first of the next (TS 36.322 clause
+    /// 6.2.2.6).
     pub unmarked_starts: u64,
     /// SDUs (AM) whose last octet the framing info does not mark. They are delivered when the next
     /// SDU begins: the octet before its first is the last of another (TS 36.322 clause 6.2.2.6).
@@ -56,7 +57,7 @@ pub struct RlcStats {
     pub poll_timeouts: u64,
     /// Expiries of t-Reordering.
     pub reordering_timeouts: u64,
-    /// maxRetxThreshold was reached.
+    /// Number of times that maxRetxThreshold was reached.
     pub failures: u64,
     /// Re-establishments.
     pub reestablishments: u64,

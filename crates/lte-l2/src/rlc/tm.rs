@@ -1,5 +1,5 @@
-//! The TM RLC entities (TS 36.322 clause 4.2.1.1): SDUs pass as they are, without header, whole or
-//! not at all.
+//! The TM RLC entities (TS 36.322 clause 4.2.1.1): SDUs are sent unchanged and whole, without
+//! header.
 
 use lasthop_net::aqm::Aqm;
 use lasthop_units::{Bitrate, Instant};
@@ -19,7 +19,7 @@ pub struct Tm<P: Payload = Span> {
 }
 
 impl<P: Payload> Tm<P> {
-    /// Entities in their initial state.
+    /// Creates entities in their initial state.
     pub fn new(config: &RlcConfig) -> Tm<P> {
         Tm {
             buffer: TxBuffer::new(&config.buffer),
@@ -28,7 +28,7 @@ impl<P: Payload> Tm<P> {
         }
     }
 
-    /// What the link would carry for this entity's buffer.
+    /// Sets the rate that the link would offer to this entity's buffer.
     pub fn set_rate(&mut self, now: Instant, rate: Bitrate) {
         self.buffer.set_rate(now, rate);
     }
@@ -42,7 +42,7 @@ impl<P: Payload> Tm<P> {
         self.buffer.set_aqm(aqm);
     }
 
-    /// An SDU from upper layers.
+    /// Takes in an SDU from upper layers.
     pub fn push(&mut self, now: Instant, sdu: Sdu, out: &mut RlcOutput<P::Sdu>) {
         self.stats.sdus_in += 1;
         let before = out.dropped.len();
@@ -50,8 +50,9 @@ impl<P: Payload> Tm<P> {
         self.stats.sdus_dropped += (out.dropped.len() - before) as u64;
     }
 
-    /// A transmission opportunity. Whole SDUs only; one that is larger than the whole grant waits.
-    // TS 36.322 v15.1.0 clause 5.1.1.1.1: an SDU goes to lower layers unchanged.
+    /// Uses a transmission opportunity for whole SDUs; one that is larger than the whole grant
+    /// waits.
+    // TS 36.322 v15.1.0 clause 5.1.1.1.1: an SDU is submitted to lower layers unchanged.
     pub fn pull(
         &mut self,
         now: Instant,
@@ -75,7 +76,7 @@ impl<P: Payload> Tm<P> {
         grant.bytes - left.bytes
     }
 
-    /// A PDU from lower layers.
+    /// Receives a PDU from lower layers.
     pub fn receive(&mut self, pdu: &Pdu<P>, out: &mut RlcOutput<P::Sdu>) {
         let Pdu::Tmd(e) = pdu else {
             self.stats.invalid_received += 1;
@@ -88,21 +89,21 @@ impl<P: Payload> Tm<P> {
         }
     }
 
-    /// Upper layers want `serial` discarded.
+    /// Discards `serial` at the request of upper layers.
     pub fn discard(&mut self, serial: u64) -> bool {
         let discarded = self.buffer.discard(serial).is_some();
         self.stats.sdus_discarded += u64::from(discarded);
         discarded
     }
 
-    /// Re-establishment discards all SDUs (TS 36.322 v15.1.0 clause 5.4).
+    /// Discards all SDUs (TS 36.322 v15.1.0 clause 5.4).
     pub fn re_establish(&mut self, out: &mut RlcOutput<P::Sdu>) {
         out.dropped.extend(self.buffer.drain().map(|(sdu, _)| (sdu, DropCause::Reestablishment)));
         self.stats.reestablishments += 1;
         out.events.push(RlcEvent::Reestablished);
     }
 
-    /// What MAC would report as available for transmission.
+    /// The data available for transmission that MAC would report.
     pub const fn buffer_status(&self) -> BufferStatus {
         BufferStatus { status: 0, retransmission: 0, new_data: self.buffer.backlog().bytes }
     }
@@ -112,7 +113,7 @@ impl<P: Payload> Tm<P> {
         self.buffer.backlog()
     }
 
-    /// When the oldest SDU that is not wholly sent came in.
+    /// When the oldest SDU that is not wholly sent entered.
     pub fn oldest(&self) -> Option<Instant> {
         self.buffer.oldest()
     }

@@ -1,5 +1,4 @@
-//! Entities that talk through encoded PDUs only: any implementation of TS 36.322 can be at the
-//! other end.
+//! Entities that exchange encoded PDUs only: the other end can be any implementation of TS 36.322.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +8,7 @@ use lasthop_units::{Instant, PacketId};
 use super::codec::{Chunk, decode, encode};
 use super::{BufferStatus, DropCause, End, Grant, Pdu, Rlc, RlcConfig, RlcEvent, RlcOutput, RlcStats, Sdu};
 
-/// An RLC entity with bytes above and bytes below.
+/// An RLC entity with encoded SDUs above and encoded PDUs below.
 #[derive(Debug)]
 pub struct WireRlc {
     rlc: Rlc<Chunk>,
@@ -27,7 +26,7 @@ pub struct WireRlc {
 }
 
 impl WireRlc {
-    /// The entity at `end`, in its initial state. Which end it is matters where field widths differ
+    /// Creates the entity at `end`, in its initial state. `end` matters where field widths differ
     /// by direction.
     pub fn new(config: &RlcConfig, end: End) -> WireRlc {
         WireRlc {
@@ -43,7 +42,7 @@ impl WireRlc {
         }
     }
 
-    /// An SDU from upper layers; its serial number.
+    /// Takes in an SDU from upper layers; returns its serial number.
     pub fn push(&mut self, now: Instant, bytes: &[u8]) -> u64 {
         let id = self.store.insert(bytes.to_vec());
         let sdu = Sdu { serial: self.serial, ..Sdu::new(id, bytes.len() as u32) };
@@ -54,14 +53,14 @@ impl WireRlc {
         sdu.serial
     }
 
-    /// A transmission opportunity: encoded PDUs, at most `bytes` in all.
+    /// Uses a transmission opportunity: returns encoded PDUs, at most `bytes` in all.
     pub fn pull(&mut self, now: Instant, bytes: u32) -> Vec<Vec<u8>> {
         self.rlc.pull(now, Grant::of(bytes), &mut self.pdus, &mut self.out);
         let format = self.rlc.format();
         let acknowledged = format.is_some_and(|f| f.acknowledged);
         let mut encoded = Vec::with_capacity(self.pdus.len());
         for pdu in self.pdus.drain(..) {
-            // Transparent mode has no header, so any format serves.
+            // Transparent mode has no header, so any format is valid.
             let widths = format.unwrap_or(super::Format::um(5));
             let (store, inside) = (&mut self.store, &mut self.inside);
             encoded.push(encode(&pdu, widths, |span, len, to| {
@@ -78,7 +77,8 @@ impl WireRlc {
         encoded
     }
 
-    /// Bytes from lower layers. What is no PDU is discarded (TS 36.322 clause 5.5.1).
+    /// Receives bytes from lower layers. Bytes that are no PDU are discarded (TS 36.322 clause
+    /// 5.5.1).
     pub fn receive(&mut self, now: Instant, bytes: &[u8]) {
         match decode(bytes, self.rlc.peer_format()) {
             Ok(pdu) => self.rlc.receive(now, &pdu, &mut self.out),
@@ -87,9 +87,9 @@ impl WireRlc {
         self.forget_finished();
     }
 
-    /// Upper layers want the SDU `serial` discarded; true if it was and will never be delivered: no
-    /// byte of it is in a PDU yet (TS 36.322 clause 5.3). An SDU that has left already, or a
-    /// number that was never given, is none.
+    /// Discards the SDU `serial` at the request of upper layers; true if it was discarded and will
+    /// never be delivered: no byte of it is in a PDU (TS 36.322 clause 5.3). False for an SDU that
+    /// has left already and for a number that was never given.
     pub fn discard(&mut self, serial: u64) -> bool {
         let discarded = self.inside.contains_key(&serial) && self.rlc.discard(serial);
         if discarded {
@@ -117,14 +117,14 @@ impl WireRlc {
         }
     }
 
-    /// Serial numbers of the SDUs of ours whose delivery the peer has confirmed (AM) since the last
-    /// call, in the order of the confirmations.
+    /// Serial numbers of the SDUs of this entity whose delivery the peer has confirmed (AM) since
+    /// the last call, in the order of the confirmations.
     pub fn confirmed(&mut self) -> std::vec::Drain<'_, u64> {
         self.confirmed.drain(..)
     }
 
-    /// Serial numbers of the SDUs of ours that were dropped since the last call, with the cause. A
-    /// discarded one is not among them.
+    /// Serial numbers of the SDUs of this entity that were dropped since the last call, with the
+    /// cause. A discarded one is not among them.
     pub fn dropped(&mut self) -> std::vec::Drain<'_, (u64, DropCause)> {
         self.dropped.drain(..)
     }
@@ -144,19 +144,19 @@ impl WireRlc {
         self.rlc.poll_at()
     }
 
-    /// Timers that have expired act.
+    /// Processes the timers that have expired.
     pub fn on_time(&mut self, now: Instant) {
         self.rlc.on_time(now, &mut self.out);
         self.forget_finished();
     }
 
-    /// Re-establishment (TS 36.322 clause 5.4).
+    /// Re-establishes the entity (TS 36.322 clause 5.4).
     pub fn re_establish(&mut self) {
         self.rlc.re_establish(&mut self.out);
         self.forget_finished();
     }
 
-    /// What MAC would report as available for transmission.
+    /// The data available for transmission that MAC would report.
     pub fn buffer_status(&self) -> BufferStatus {
         self.rlc.buffer_status()
     }

@@ -1,6 +1,6 @@
-//! Property tests with an adversary between the ends: loss, duplication, reordering within HARQ's
-//! reach, grants from one byte, discard and re-establishment at any moment. Exactly once and in
-//! order, or reported lost.
+//! Property tests with an adversarial channel between the ends: loss, duplication, reordering as
+//! far as HARQ can cause it, grants from one byte, discard and re-establishment at any moment. Each
+//! SDU is delivered exactly once and in order, or reported as lost.
 
 use super::support::*;
 use lasthop_bearer::{DropCause, End};
@@ -10,13 +10,13 @@ use lasthop_lte_l2::rlc::*;
 use lasthop_units::{Duration, Id, Instant, PacketId};
 use proptest::prelude::*;
 
-/// What the adversary may do.
+/// The impairments that the channel may apply.
 #[derive(Clone, Debug)]
 struct Powers {
     loss: f64,
     duplicate: f64,
-    /// PDUs are delayed by up to so many milliseconds: HARQ with 8 processes and 4 attempts reaches
-    /// 32.
+    /// PDUs are delayed by up to so many milliseconds: HARQ with 8 processes and 4 attempts delays
+    /// by up to 32.
     jitter: u64,
     grant_max: u32,
     reestablish: bool,
@@ -49,7 +49,7 @@ fn rlc_configs() -> impl Strategy<Value = RlcConfig> {
     })
 }
 
-/// PDUs on their way: arrival, order, receiving end.
+/// PDUs in transmission: arrival, order, receiving end.
 #[derive(Default)]
 struct Air {
     pdus: Vec<(Instant, u64, End, Pdu)>,
@@ -70,7 +70,7 @@ struct World {
     out: LteBearerOutput,
     air: Air,
     rng: Stream,
-    /// By pushing end: what came of each packet. None: inside.
+    /// The outcome of each packet, by pushing end. None: inside.
     outcomes: [Vec<Option<Outcome>>; 2],
 }
 
@@ -101,7 +101,7 @@ impl World {
         self.outcomes[end.index()].push(None);
     }
 
-    /// One millisecond under the adversary.
+    /// Runs one millisecond over the adversarial channel.
     fn tick(&mut self, now: Instant, p: &Powers) {
         for (to, pdu) in self.air.arrivals(now) {
             self.bearer.receive(now, to, &pdu, &mut self.out);
@@ -175,7 +175,7 @@ fn scenario(config: &LteBearerConfig, p: &Powers, seed: u64, packets: usize) -> 
         }
         t += 1;
     }
-    // The adversary stops: everything must come to an end.
+    // The impairments stop: every packet must have an outcome.
     let kind = Powers { loss: 0.0, duplicate: 0.0, jitter: 0, grant_max: 8000, reestablish: false };
     let end = t + 4_000;
     while t < end {
@@ -207,8 +207,8 @@ proptest! {
     }
 
     /// With a discard timer and a small buffer each packet is delivered or dropped by a named
-    /// cause. One that the discard timer took from PDCP while RLC had begun it can remain unknown
-    /// only behind the last delivery.
+    /// cause. A packet whose discard timer expired after RLC had begun it can remain without an
+    /// outcome only after the last delivery.
     #[test]
     fn am_with_discard_delivers_or_reports(rlc in rlc_configs(), p in powers(), seed: u64, head: bool) {
         let timer = OrInfinity::Value(Duration::from_millis(50));

@@ -1,4 +1,5 @@
-//! AM RLC: the procedures of TS 36.523-1 clause 7.2.3, with our entity in the place of the UE.
+//! AM RLC: the procedures of TS 36.523-1 clause 7.2.3, with the entity of this crate in the place
+//! of the UE.
 
 #![allow(clippy::unusual_byte_groupings)] // grouped as the fields are
 
@@ -67,7 +68,7 @@ fn tc_7_2_3_5_reassembly_li_value_above_pdu_size() {
     let mut u = WireRlc::new(&config(), End::Ue);
     let good = |sn: u8, poll: u8| [0b1000_0000 | poll << 5, sn, 1, 2, 3];
     u.receive(ms(0), &good(0, 0));
-    // E=1, LI=100 in a PDU with four bytes of data: discarded as if it had not come.
+    // E=1, LI=100 in a PDU with four bytes of data: discarded as if it had not been received.
     u.receive(ms(1), &[0b1000_0100, 1, 0b0000_0110, 0b0100_0000, 1, 2, 3, 4]);
     u.receive(ms(2), &good(2, 0));
     assert_eq!((u.delivered().count(), u.undecodable), (1, 1));
@@ -102,7 +103,7 @@ fn tc_7_2_3_7_control_of_transmit_window() {
     let polls = sent.iter().filter(|p| matches!(p, Pdu::Amd(d) if d.poll)).count();
     assert_eq!(polls, 1, "the window stalls with the last one, which polls");
     assert!(matches!(sent.last(), Some(Pdu::Amd(d)) if d.poll));
-    // 10 acknowledged in sequence, and more beyond a gap: only VT(A) moves the window.
+    // 10 PDUs acknowledged in sequence, and more beyond a gap: only VT(A) moves the window.
     u.status(ms(1), status(100, &[10]));
     assert_eq!((u.am.state().vt_a, u.am.state().vt_ms), (10, 522));
     let more: Vec<_> = std::iter::from_fn(|| u.pull(ms(1), 12).pop()).collect();
@@ -162,7 +163,7 @@ fn tc_7_2_3_16_retransmission_of_rlc_pdu_without_resegmentation() {
     let first: Vec<_> = (0..3).map(|_| u.pull_data(ms(0), 102)).collect();
     u.status(ms(1), status(3, &[0, 2]));
     assert_eq!(u.out.confirmed, [sdu(1, 100)]);
-    // As it was except for the P field; retransmissions in order of SN.
+    // Each PDU is unchanged except for the P field; retransmissions are in order of SN.
     for sn in [0, 2] {
         let again = u.pull_data(ms(1), 102);
         assert_eq!(again, DataPdu { poll: again.poll, ..first[sn].clone() });
@@ -209,7 +210,8 @@ fn tc_7_2_3_17_resegmentation_of_rlc_pdu_so_fi_lsf() {
 
 #[test]
 fn tc_7_2_3_18_reassembly_of_amd_pdu_segments_segmentation_offset_and_last_segment_flag() {
-    // Overlapping segments from two retransmissions with different borders: each byte counts once.
+    // Overlapping segments from two retransmissions with different borders: each byte is delivered
+    // once.
     let mut u = uut();
     for (from, to) in [(0, 40), (30, 70), (10, 50)] {
         u.data(ms(0), segment(0, from, to));
@@ -250,7 +252,7 @@ fn tc_7_2_3_21_reestablishment() {
     assert_eq!((u.delivered(), u.pull_data(ms(1), 200).sn), (vec![0], 0));
 }
 
-/// Portions that several reports name are sent once, as far as they overlap.
+/// Overlapping portions that several reports name are sent once.
 #[test]
 fn overlapping_portions_are_pending_once() {
     let mut u = uut();

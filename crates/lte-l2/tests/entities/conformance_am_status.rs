@@ -1,4 +1,4 @@
-//! AM RLC: polling, status reports and what they acknowledge (TS 36.523-1 clauses 7.2.3.9 and
+//! AM RLC: polling, status reports and their acknowledgements (TS 36.523-1 clauses 7.2.3.9 and
 //! 7.2.3.10, TS 36.322 clauses 5.2.1 to 5.2.3).
 
 use super::support::*;
@@ -23,7 +23,7 @@ fn tc_7_2_3_9_polling_for_status() {
     // 25 PDUs of 1000 B.
     assert_eq!(polls(&c, 60, 1000), [24, 49, 59]);
 
-    // t-PollRetransmit: nothing else to send, so the last PDU is sent again with a poll.
+    // t-PollRetransmit: there is no other data, so the last PDU is sent again with a poll.
     let mut u = uut();
     u.push(ms(0), 2, 100);
     u.pull(ms(0), 102);
@@ -32,13 +32,13 @@ fn tc_7_2_3_9_polling_for_status() {
     assert!(u.pull(ms(44), 200).is_empty());
     let again = u.pull_data(ms(45), 102);
     assert_eq!((again.sn, again.poll), (1, true));
-    // A status report that covers POLL_SN stops the timer; one that does not, does not.
+    // Only a status report that covers POLL_SN stops the timer.
     u.status(ms(50), status(1, &[]));
     assert_eq!(u.am.timers().t_poll_retransmit, Some(ms(90)));
     u.status(ms(51), status(2, &[]));
     assert_eq!(u.am.timers().t_poll_retransmit, None);
 
-    // With data waiting the poll goes with the next new PDU instead, unless the window is stalled:
+    // With data waiting the next new PDU carries the poll instead, unless the window is stalled:
     // then the last PDU is sent again, or if that is acknowledged another that is not.
     let mut u = uut();
     u.push(ms(0), 600, 10);
@@ -64,7 +64,8 @@ fn tc_7_2_3_10_receiver_status_triggers() {
     u.data(ms(0), polled(amd(0)));
     assert_eq!(u.pull_status(ms(0), 100), Some(status(1, &[])));
     assert_eq!(u.pull_status(ms(0), 100), None);
-    // A poll behind a gap waits until t-Reordering (35 ms) expires, which triggers a report itself.
+    // The answer to a poll behind a gap waits until t-Reordering (35 ms) expires, which triggers a
+    // report itself.
     u.data(ms(1), polled(amd(2)));
     assert_eq!(u.pull_status(ms(1), 100), None);
     assert_eq!(u.am.poll_at(), Some(ms(36)));
@@ -86,7 +87,7 @@ fn tc_7_2_3_10_receiver_status_triggers() {
     assert_eq!(u.pull_status(ms(300), 100), Some(status(3, &[])));
 }
 
-/// TS 36.322 clause 5.2.3: what does not fit is not reported, and ACK_SN says so.
+/// TS 36.322 clause 5.2.3: NACKs that do not fit are left out, and ACK_SN is lowered accordingly.
 #[test]
 fn status_pdus_are_built_to_fit_the_grant() {
     let mut u = uut();
@@ -104,7 +105,7 @@ fn status_pdus_are_built_to_fit_the_grant() {
     // 15 bits + 10 NACKs of 12 bits + 2 with SO of 42 bits = 219 bits = 28 B.
     assert_eq!(u.am.buffer_status().status, 28);
     for grant in 2..=30u32 {
-        u.data(ms(80), polled(amd(13))); // asks again
+        u.data(ms(80), polled(amd(13))); // requests a report again
         let s = u.pull_status(ms(80), grant).unwrap();
         assert!(Format::am(10, 11).status(&s) <= grant);
         let whole = (((grant * 8 - 15) / 12) as usize).min(10);
@@ -121,7 +122,7 @@ fn status_pdus_are_built_to_fit_the_grant() {
     assert!(u.pull_status(ms(90), 100).is_some(), "a grant too small does not lose the report");
 }
 
-/// A report that a newer one has overtaken, or nonsense, changes nothing.
+/// A report that a newer one has overtaken, or an invalid one, changes nothing.
 #[test]
 fn stale_and_malformed_status_pdus_are_ignored() {
     let mut u = uut();
@@ -141,7 +142,7 @@ fn stale_and_malformed_status_pdus_are_ignored() {
     assert!(u.pull(ms(2), 1000).is_empty(), "15 only was pending");
 }
 
-/// MAC's subheaders come out of the same bytes: three PDUs and three subheaders of 3 B fill the
+/// MAC's subheaders are part of the same grant: three PDUs and three subheaders of 3 B fill the
 /// grant exactly.
 #[test]
 fn mac_subheaders_are_charged_to_the_grant() {

@@ -1,4 +1,4 @@
-//! PDCP: the procedures of TS 36.523-1 clause 7.3, with a bearer whose both ends are ours.
+//! PDCP: the procedures of TS 36.523-1 clause 7.3, with both ends of a bearer of this crate.
 
 use super::support::*;
 use lasthop_bearer::{DropCause, End};
@@ -31,7 +31,8 @@ impl Link {
             self.bearer.push(self.now, End::Network, id, 100, &mut self.out);
         }
     }
-    /// A grant for `end`; `lose` decides by number of the PDU in the grant. Returns bytes used.
+    /// Gives `end` a grant; `lose` decides by the number of the PDU in the grant. Returns the bytes
+    /// used.
     fn carry(&mut self, end: End, grant: u32, lose: impl Fn(usize) -> bool) -> u32 {
         let mut pdus = Vec::new();
         let used = self.bearer.pull(self.now, end, Grant::of(grant), &mut pdus, &mut self.out);
@@ -137,7 +138,7 @@ fn tc_7_3_5_4_lossless_handover_pdcp_status_report() {
     // Flushed by RLC: 2, 4, 5 are stored; FMS = 1, then 2:1 3:0 4:1 5:1.
     assert_eq!(l.bearer.pdcp_rx(End::Ue).stored(), 3);
     assert_eq!(l.bearer.pdcp_rx(End::Ue).status_report(), StatusReport { fms: 1, bitmap: vec![0b1011_0000] });
-    // The terminal's report reaches the network before the network has sent anything again.
+    // The terminal's report reaches the network before the network has retransmitted any packet.
     l.carry(End::Ue, 100, |_| false);
     let left = l.bearer.buffer_status(End::Network).new_data;
     assert_eq!(left, 2 * 102 + 2, "packets 1 and 3 and our own report (FMS, no bitmap)");
@@ -158,7 +159,7 @@ fn tc_7_3_5_5_in_order_delivery_and_duplicate_elimination() {
     l.bearer.re_establish(l.now, &mut l.out);
     l.run(100);
     assert_eq!(l.delivered(), (0..8).collect::<Vec<_>>());
-    // Without a report all eight come again: 0 delivered before, 2, 4 and 6 stored.
+    // Without a report all eight are sent again: 0 delivered before, 2, 4 and 6 stored.
     assert_eq!(l.bearer.pdcp_rx(End::Ue).duplicates, 4);
 }
 
@@ -174,7 +175,7 @@ fn tc_7_3_6_1_pdcp_discard() {
     assert_eq!(l.bearer.poll_at(), Some(ms(50)), "the first discardTimer");
     l.wait(21);
     let dropped: Vec<_> = l.out.dropped.iter().map(|d| (d.1.serial, d.2)).collect();
-    // TS 36.322 5.3: packet 1 has a segment in a PDU and goes on.
+    // TS 36.322 5.3: packet 1 has a segment in a PDU and is not discarded.
     assert_eq!(dropped, [2, 3, 4].map(|i| (i, DropCause::DiscardTimer)));
     l.run(20);
     assert_eq!(l.delivered(), [0, 1, 5, 6, 7, 8, 9]);
@@ -193,8 +194,8 @@ fn half_of_the_sequence_numbers_are_in_flight_at_most() {
     assert_eq!(l.delivered(), (0..3000).collect::<Vec<_>>());
 }
 
-/// TS 36.323 clause 5.5: packets shrink on the air; a context that a burst of losses has broken
-/// costs the packets up to the next whole header.
+/// TS 36.323 clause 5.5: packets are smaller on the air interface; after a burst of losses has
+/// invalidated the context, the packets up to the next whole header are lost.
 #[test]
 fn header_compression_shrinks_packets_and_can_lose_its_context() {
     let mut c = config(Mode::Um, 12);
@@ -221,8 +222,8 @@ fn header_compression_shrinks_packets_and_can_lose_its_context() {
     assert_eq!((count(DropCause::RadioLoss), count(DropCause::ContextLoss)), (3, 4));
 }
 
-/// More than the SN space lost in one piece: the receiver deciphers with an old HFN and the packets
-/// are lost, by name, until the bearer is re-established.
+/// More PDUs than the SN space are lost in a row: the receiver deciphers with an old HFN, and the
+/// packets are dropped with that cause until the bearer is re-established.
 #[test]
 fn a_loss_of_the_whole_number_space_desynchronises_the_hfn() {
     let mut l = Link::new(&config(Mode::Um, 7));

@@ -1,4 +1,5 @@
-//! UM RLC: the procedures of TS 36.523-1 clause 7.2.2, with our entity in the place of the UE.
+//! UM RLC: the procedures of TS 36.523-1 clause 7.2.2, with the entity of this crate in the place
+//! of the UE.
 
 #![allow(clippy::unusual_byte_groupings)] // grouped as the fields are
 
@@ -52,7 +53,7 @@ fn tc_7_2_2_1_and_2_segmentation_and_reassembly_framing_info_field_5_and_10_bit_
 
 #[test]
 fn tc_7_2_2_3_and_4_reassembly_li_value_above_pdu_size_5_and_10_bit_sn() {
-    // FI=00 E=1, LI=100 with four bytes of data, and a good PDU with the next SN.
+    // FI=00 E=1, LI=100 with four bytes of data, and a valid PDU with the next SN.
     let bad = [0b0000_0110, 0b0100_0000, 1, 2, 3, 4];
     for (bits, first, next) in [(5, vec![0b0010_0000], vec![1, 7]), (10, vec![0b0000_0100, 0], vec![0, 1, 7])]
     {
@@ -127,7 +128,7 @@ fn tc_7_2_2_9_in_sequence_delivery_with_residual_loss() {
     assert_eq!(u.delivered(), [0]);
     u.um.on_time(ms(46), &mut u.out);
     assert_eq!(u.delivered(), [2]);
-    // Two gaps: the timer runs again for what came after it had started.
+    // Two gaps: the timer runs again for PDUs received after it had started.
     u.receive(ms(50), umd(4));
     u.receive(ms(60), umd(6));
     u.um.on_time(ms(95), &mut u.out);
@@ -159,8 +160,8 @@ fn tc_7_2_2_11_reestablishment() {
     assert_eq!(u.delivered(), [0]);
 }
 
-/// TS 36.322 clause 5.1.2.2.3: a PDU beyond the window pulls it; what falls out is delivered
-/// without waiting.
+/// TS 36.322 clause 5.1.2.2.3: a PDU beyond the window advances it; SDUs below the window are
+/// delivered without waiting.
 #[test]
 fn a_pdu_beyond_the_reordering_window_moves_it() {
     let mut u = UmUut::new(5);
@@ -168,7 +169,7 @@ fn a_pdu_beyond_the_reordering_window_moves_it() {
         u.receive(ms(0), umd(sn));
     }
     assert_eq!(u.delivered(), [0]);
-    // VR(UH) = 20 puts the lower edge at 4: SN 1 is skipped.
+    // With VR(UH) = 20 the lower edge is 4: SN 1 is skipped.
     u.receive(ms(1), umd(19));
     assert_eq!((u.delivered(), u.um.state().vr_ur), (vec![2, 3], 4));
 }

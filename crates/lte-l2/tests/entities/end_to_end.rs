@@ -1,8 +1,9 @@
 //! The RLC AM and UM end-to-end tables: SDUs of 100 bytes through a lossy channel.
 //!
 //! Parameters of the published suite: 1000 SDUs over 10 s (and all at once), opportunities of 150 B
-//! every 3 ms one way and 140 B every 3 ms the other, PDUs lost in the first direction only; every
-//! SDU arrives within a margin after the nominal end. Set LASTHOP_RUNS for more repetitions.
+//! every 3 ms in one direction and 140 B every 3 ms in the other, PDUs lost in the first direction
+//! only; every SDU arrives within a margin after the nominal end. Set LASTHOP_RUNS for more
+//! repetitions.
 
 use super::support::*;
 use lasthop_lte_l2::rlc::*;
@@ -86,7 +87,7 @@ fn am_delivers_every_sdu_with_wide_fields_and_default_timers() {
 }
 
 /// The received fraction follows the loss: each SDU of 100 B is in one PDU or cut into two. An
-/// opportunity takes 148 B, one SDU comes every 10 ms and finds an empty buffer, so it is one PDU:
+/// opportunity takes 148 B, one SDU is pushed every 10 ms into an empty buffer, so it is one PDU:
 /// fraction 1 - p, within 5 standard deviations sqrt(p (1 - p) / 1000).
 #[test]
 fn um_delivers_the_fraction_that_the_loss_leaves() {
@@ -107,7 +108,8 @@ fn um_delivers_the_fraction_that_the_loss_leaves() {
     }
 }
 
-/// ns-3's own shortcuts pass its own suite, more slowly: at least as long as the standard takes.
+/// ns-3's own shortcuts pass its own suite, more slowly: in at least the time that the standard's
+/// procedures take.
 #[test]
 fn the_shortcuts_of_ns3_and_simu5g_deliver_too_and_cost_time() {
     let mut slower = 0;

@@ -1,5 +1,5 @@
-//! RLC as the peer of other implementations: what they send, and what they need to hear (TS 36.322
-//! clauses 5.2.3, 5.3, 5.5.1 and 6.2.2.6; TS 36.331 clause 6.3.2, RLC-Config).
+//! RLC as the peer of other implementations: the PDUs that they send, and the reports that they
+//! need (TS 36.322 clauses 5.2.3, 5.3, 5.5.1 and 6.2.2.6; TS 36.331 clause 6.3.2, RLC-Config).
 
 #![allow(clippy::unusual_byte_groupings)] // grouped as the fields are
 
@@ -39,7 +39,7 @@ fn a_segment_that_denies_its_first_byte_is_taken_after_an_end_of_an_sdu() {
 }
 
 /// The same data field, with FI 01 where a segment ends an SDU: its last byte is not the last of an
-/// SDU. The first byte of the next SDU shows that it was.
+/// SDU. The first byte of the next SDU proves that it was.
 #[test]
 fn an_end_of_an_sdu_that_its_segment_denies_is_taken_before_a_first_byte() {
     for wrong in 0..2u8 {
@@ -51,8 +51,8 @@ fn an_end_of_an_sdu_that_its_segment_denies_is_taken_before_a_first_byte() {
         assert_eq!(u.delivered().collect::<Vec<_>>(), [b"abc".to_vec(), b"defg".to_vec(), b"hij".to_vec()]);
         assert_eq!((u.stats().unmarked_ends, u.stats().sdus_broken), (1, 0));
     }
-    // Across PDUs: SN 0 does not mark the end of the SDU; SN 1, the next in sequence, shows that it
-    // was one. The SNs arrive in order, then the other way round.
+    // Across PDUs: SN 0 does not mark the end of the SDU; SN 1, the next in sequence, proves that
+    // it was one. The SNs arrive in order, then in reverse order.
     let pdus = [[0b1_0_0_01_0_00, 0, b'a', b'b'], [0b1_0_0_00_0_00, 1, b'c', b'd']];
     for order in [[0, 1], [1, 0]] {
         let mut u = WireRlc::new(&config(), End::Ue);
@@ -69,10 +69,10 @@ fn an_end_of_an_sdu_that_its_segment_denies_is_taken_before_a_first_byte() {
     assert_eq!((u.stats().unmarked_ends, u.stats().sdus_broken), (0, 1));
 }
 
-/// A descriptor has the length of its SDU: 60 of 100 bytes are not a complete SDU, whatever
-/// follows.
+/// A descriptor has the length of its SDU: 60 of 100 bytes are not a complete SDU, whatever bytes
+/// follow.
 #[test]
-fn a_part_of_an_sdu_is_no_sdu_whatever_follows() {
+fn a_part_of_an_sdu_is_not_delivered_as_an_sdu() {
     let mut u = uut();
     u.data(ms(0), data(0, &[(0, 100, 0, 60)]));
     u.data(ms(0), amd(1));
@@ -85,7 +85,7 @@ fn a_part_of_an_sdu_is_no_sdu_whatever_follows() {
     assert_eq!((u.am.stats().unmarked_ends, u.am.stats().sdus_broken), (1, 1));
 }
 
-/// UM cannot know that nothing is missing before a PDU, so there the beginning must be marked.
+/// UM cannot detect every PDU missing before another, so there the beginning must be marked.
 #[test]
 fn unacknowledged_mode_takes_no_segment_without_its_beginning() {
     let mut u = WireRlc::new(&RlcConfig { mode: Mode::Um, ..RlcConfig::default() }, End::Ue);
@@ -118,8 +118,8 @@ fn a_status_report_that_a_small_grant_cuts_stays_due() {
     assert_eq!((u.pull_status(ms(300), 100), u.am.buffer_status().status), (None, 0));
 }
 
-/// VR(R) = 1000, window 512. SNs 488 to 999 were received: HARQ or the peer repeats one late. SN
-/// 512 before anything was received never was.
+/// VR(R) = 1000, window 512. SNs 488 to 999 were received: HARQ or the peer repeats one late. In an
+/// entity without received PDUs SN 512 is no duplicate.
 #[test]
 fn late_duplicates_are_duplicates() {
     let mut u = uut();
@@ -134,7 +134,7 @@ fn late_duplicates_are_duplicates() {
 }
 
 /// VR(R) = 1000 and SNs 1001 to 1399 wait, so VR(H) = 1400: a sender that keeps to a window of 512
-/// has VT(A) >= 1400 - 512 = 888. SN 888 may be a copy, 887 and 1512 (VR(R) + 512) may not.
+/// has VT(A) >= 1400 - 512 = 888. SN 888 may be a duplicate, 887 and 1512 (VR(R) + 512) may not.
 #[test]
 fn what_no_sender_inside_its_window_repeats_is_out_of_window() {
     let mut u = uut();
@@ -143,14 +143,14 @@ fn what_no_sender_inside_its_window_repeats_is_out_of_window() {
         u.data(ms(1), amd(sn));
         assert_eq!((u.am.stats().duplicates, u.am.stats().out_of_window), counted, "SN {sn}");
     }
-    // Window full: PDUs beyond it are errors of the sender.
+    // Window full: PDUs beyond it are protocol errors of the sender.
     (1400..1512).for_each(|sn| u.data(ms(2), amd(sn % 1024)));
     (1512..2024).for_each(|sn| u.data(ms(3), amd(sn % 1024)));
     assert_eq!((u.am.stats().duplicates, u.am.stats().out_of_window), (2, 2 + 512));
 }
 
-/// With t-StatusProhibit of 0 or 5 ms the rest of a cut report waits 20 ms: what the report named
-/// needs a round trip to arrive.
+/// With t-StatusProhibit of 0 or 5 ms the rest of a truncated report waits 20 ms: the PDUs that the
+/// report named need a round trip to arrive.
 #[test]
 fn the_rest_of_a_cut_status_report_waits_for_a_round_trip() {
     for prohibit in [0, 5] {
@@ -163,7 +163,8 @@ fn the_rest_of_a_cut_status_report_waits_for_a_round_trip() {
         assert_eq!((u.pull_status(ms(55), 100), u.am.buffer_status().status), (None, 0));
         assert_eq!(u.am.poll_at(), Some(ms(56)));
         assert_eq!(u.pull_status(ms(56), 4), Some(status(1, &[0])));
-        // A poll asks at once (t-StatusProhibit is not running), and its report has room for all.
+        // A poll is answered at once (t-StatusProhibit is not running), and its report has room for
+        // all NACKs.
         u.data(ms(62), polled(amd(0)));
         assert_eq!(u.pull_status(ms(62), 100), Some(status(5, &[1, 2, 3])));
         // A whole report leaves no rest; t-Reordering began again with SN 0.
@@ -175,10 +176,10 @@ fn the_rest_of_a_cut_status_report_waits_for_a_round_trip() {
 /// the sender retransmits at once what a report names, so a PDU is named again only when its
 /// retransmission was lost. So N PDUs under a loss of p take N p / (1 - p) retransmissions, with a
 /// variance of N p / (1 - p)^2, and RETX_COUNT reaches maxRetxThreshold t where a PDU and t
-/// repetitions are lost: N p^(t + 1) times. Within four standard deviations. The rest of a cut
-/// report at the next grant gave 17 503 retransmissions for 5854 and 1756 failures for 33 with
-/// t-StatusProhibit of 0, which forbids no report. There polls still repeat a NACK within the round
-/// trip (clause 5.2.3 requires it): a rest that never comes leaves 6105.
+/// repetitions are lost: N p^(t + 1) times. Within four standard deviations. With t-StatusProhibit
+/// of 0, which prohibits no report, sending the rest of a truncated report at the next grant gave
+/// 17 503 retransmissions instead of 5854 and 1756 failures instead of 33. There polls still repeat
+/// a NACK within the round trip (clause 5.2.3 requires it): without any rest there are 6105.
 #[test]
 fn small_grants_for_reports_do_not_raise_retx_count() {
     for prohibit in [0, 5, 20] {
@@ -236,7 +237,7 @@ fn a_wire_entity_reports_confirmations_and_discards() {
     }
     assert_eq!(a.confirmed().collect::<Vec<_>>(), [0, 2, 3]);
     assert_eq!((a.held(), a.dropped().count(), a.stats().sdus_discarded), (0, 0, 1));
-    // Re-establishment drops what waits.
+    // Re-establishment drops waiting SDUs.
     let serial = a.push(ms(6), b"lost");
     a.re_establish();
     assert_eq!(a.dropped().collect::<Vec<_>>(), [(serial, DropCause::Reestablishment)]);

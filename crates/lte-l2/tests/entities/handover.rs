@@ -1,6 +1,6 @@
-//! Handover of a bearer at any moment, with an adversary on the air and packets on their way
-//! between two nodes: lossless delivers everything exactly once and in order, seamless loses
-//! exactly what it says that it discards.
+//! Handover of a bearer at any moment, with an adversarial channel and packets in transit between
+//! two nodes: a lossless handover delivers every packet exactly once and in order, a seamless one
+//! loses exactly the packets that it reports as discarded.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use lasthop_lte_l2::rlc::*;
 use lasthop_units::{Bytes, Duration, Id, Instant, PacketId};
 use proptest::prelude::*;
 
-/// What comes of a packet. None: inside.
+/// The outcome of a packet. None: inside.
 type Outcome = Option<Result<(), DropCause>>;
 
 struct World {
@@ -25,8 +25,8 @@ struct World {
     grant: u32,
     /// X2: first in, first out.
     x2: VecDeque<(Instant, ForwardedSdu)>,
-    /// During a handover: when the terminal can talk to the target, and when the last packet takes
-    /// the old way.
+    /// During a handover: when the terminal can reach the target, and when the last packet takes
+    /// the old path.
     away: Option<(Instant, Instant)>,
     outcomes: [Vec<Outcome>; 2],
     /// Packets that were forwarded at least once.
@@ -84,7 +84,7 @@ impl World {
         self.handovers += 1;
     }
 
-    /// The terminal returns to the node that it has left: what was forwarded is there still.
+    /// Returns the terminal to the node that it has left, which still has the forwarded packets.
     fn fall_back(&mut self, now: Instant) {
         while let Some((_, forwarded_sdu)) = self.x2.pop_front() {
             self.bearer.accept(now, forwarded_sdu, &mut self.out);
@@ -203,8 +203,9 @@ proptest! {
         }
     }
 
-    /// What is lost is what was discarded, by that name, and what a re-establishment in the same
-    /// cell discarded; nothing that was forwarded as untransmitted is lost on the way.
+    /// The lost packets are those that the handover reports as discarded and those that a
+    /// re-establishment in the same cell discarded; no packet that was forwarded as untransmitted
+    /// is lost.
     #[test]
     fn seamless_loses_what_it_discards(
         seed: u64, loss in 0.0..0.5, grant in prop_oneof![30u32..300, 1000u32..9000], all: bool,
@@ -218,7 +219,7 @@ proptest! {
         }
     }
 
-    /// UM: what the air loses is lost too. What is behind the last delivery may stay unknown.
+    /// UM: packets in lost PDUs are lost too. Packets after the last delivery may have no outcome.
     #[test]
     fn um_delivers_in_order_or_reports(seed: u64, loss in 0.0..0.5, grant in 30u32..3000) {
         let w = scenario(&config(HandoverKind::Seamless, Counted::OnAir, Mode::Um), loss, grant, seed);
@@ -241,11 +242,12 @@ proptest! {
     }
 }
 
-/// H1 of the study: 20 packets of 1000 B are handed to RLC, two have gone out unconfirmed, a third
-/// is begun. The queue that counts all that RLC has is 20 packets, the other one 3; seamless
-/// discards it less what the terminal has got, lossless forwards it.
+/// H1 of the study: 20 packets of 1000 B are handed to RLC, two were transmitted and are
+/// unconfirmed, a third is begun. The queue that counts all packets in RLC has 20 packets, the
+/// other one 3; a seamless handover discards the queue less the packets that the terminal has
+/// received, a lossless one forwards it.
 #[test]
-fn what_is_discarded_is_the_retransmission_queue() {
+fn the_retransmission_queue_is_what_a_seamless_handover_discards() {
     for (kind, counts, queue, forwarded, lost) in [
         (HandoverKind::Seamless, Counted::HandedOver, 20, 0, 18),
         (HandoverKind::Seamless, Counted::OnAir, 3, 17, 1),
@@ -253,7 +255,7 @@ fn what_is_discarded_is_the_retransmission_queue() {
         (HandoverKind::None, Counted::OnAir, 3, 0, 18),
     ] {
         let mut c = config(kind, counts, Mode::Am);
-        // A limit far off makes the queue look at what RLC has begun.
+        // With a large limit the queue counts what RLC has begun.
         c.pdcp.retransmission.bytes = OrInfinity::Value(Bytes(1_000_000));
         let mut w = World::new(&c, 0.0, 1, 1);
         let mut pdus = Vec::new();
@@ -272,10 +274,10 @@ fn what_is_discarded_is_the_retransmission_queue() {
     }
 }
 
-/// A queue of 9000 B takes nine packets of 1000 B; three more may wait; the others find no room.
-/// Delivery of the nine makes room for those that wait.
+/// A queue of 9000 B takes nine packets of 1000 B; three more may wait; there is no room for the
+/// others. Delivery of the nine makes room for those that wait.
 #[test]
-fn buffers_are_bounded_and_say_what_they_refuse() {
+fn buffers_are_bounded_and_report_refused_packets() {
     let mut c = config(HandoverKind::Lossless, Counted::HandedOver, Mode::Am);
     c.pdcp.retransmission.bytes = OrInfinity::Value(Bytes(9_000));
     c.pdcp.waiting.packets = OrInfinity::Value(3);

@@ -48,7 +48,7 @@ impl Pair {
         }
     }
 
-    /// One millisecond: what has crossed the air arrives, timers act, opportunities are used.
+    /// Runs one millisecond: PDUs in transmission arrive, timers expire, opportunities are used.
     pub fn tick(&mut self, now: Instant) {
         let mut i = 0;
         while i < self.air.len() {
@@ -81,7 +81,7 @@ impl Pair {
         }
     }
 
-    /// Ticks until `n` SDUs have come out of entity 1 or `until` is reached; when.
+    /// Ticks until entity 1 has delivered `n` SDUs or `until` is reached; returns the time.
     pub fn run_until(&mut self, from: Instant, until: Instant, n: usize) -> Instant {
         let mut now = from;
         while now < until && self.out[1].delivered.len() < n {
@@ -92,7 +92,7 @@ impl Pair {
     }
 }
 
-/// A PDU by hand: `(serial, size, offset, len)` of its elements.
+/// Builds a PDU from `(serial, size, offset, len)` of its elements.
 pub fn data(sn: u32, elements: &[(u64, u32, u32, u32)]) -> DataPdu<Span> {
     let element = |&(serial, size, offset, len): &(u64, u32, u32, u32)| Element {
         payload: Span { sdu: sdu(serial, size), offset },
@@ -129,7 +129,7 @@ pub fn status(ack_sn: u32, nacks: &[u32]) -> StatusPdu {
     StatusPdu { ack_sn, nacks: nacks.iter().map(|&sn| Nack { sn, portion: None }).collect() }
 }
 
-/// One entity under test; the test plays its peer.
+/// One entity under test; the test acts as its peer.
 pub struct Uut {
     pub am: Am,
     pub out: RlcOutput,
@@ -175,7 +175,7 @@ impl Uut {
     }
 }
 
-/// No polls but those of empty buffers and stalled windows; no prohibit.
+/// Polls only at empty buffers and stalled windows; no t-StatusProhibit.
 pub fn config() -> RlcConfig {
     let am = AmConfig {
         poll_pdu: OrInfinity::INFINITY,

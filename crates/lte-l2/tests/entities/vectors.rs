@@ -24,7 +24,7 @@ impl Tx {
     fn status(&self) -> u64 {
         self.rlc.buffer_status().total()
     }
-    /// Header bytes and size of the only PDU that a grant gives.
+    /// Returns the header bytes and the size of the only PDU of a grant.
     fn pull(&mut self, grant: u32) -> (Vec<u8>, usize) {
         let mut pdus = Vec::new();
         self.rlc.pull(ms(0), Grant::of(grant), &mut pdus, &mut self.out);
@@ -43,7 +43,7 @@ fn um(sn_bits: u32) -> RlcConfig {
     RlcConfig { mode: Mode::Um, um, ..RlcConfig::default() }
 }
 
-/// AM without polls but those of an empty buffer.
+/// AM with polls only at an empty buffer.
 fn am() -> RlcConfig {
     let mut c = RlcConfig::default();
     c.am.poll_pdu = OrInfinity::INFINITY;
@@ -99,7 +99,7 @@ fn am_one_sdu_segmentation_and_concatenation() {
     tx.push(1, 20);
     // D/C=1 RF=0 P=0 FI=00 E=0 SN=0.
     assert_eq!(tx.pull(22), (vec![0b1_0_0_00_0_00, 0], 22));
-    // The last PDU empties the buffer and polls.
+    // The last PDU empties the buffer and carries a poll.
     assert_eq!(tx.pull(22), (vec![0b1_0_1_00_0_00, 1], 22));
     tx.push(2, 30);
     tx.push(3, 30);
@@ -122,7 +122,8 @@ fn am_wide_fields() {
     assert_eq!(tx.pull(5000), (vec![0b1_0_1_00_1_0_0, 0, 0, li[0], li[1]], 5 + 3010));
 }
 
-/// TS 36.322 6.2.1.1: an SDU above 2047 B can only end a PDU whose LI has 11 bits.
+/// TS 36.322 6.2.1.1: with an LI of 11 bits an SDU above 2047 B can only be the last element of a
+/// PDU.
 #[test]
 fn an_sdu_that_no_length_indicator_describes_ends_its_pdu() {
     let mut tx = Tx::new(&am());
@@ -132,8 +133,7 @@ fn an_sdu_that_no_length_indicator_describes_ends_its_pdu() {
     assert_eq!(tx.pull(3500).1, 12);
 }
 
-/// Buffer status of AM: the retransmission counts whole, with header, and leaves with its
-/// acknowledgement.
+/// Buffer status of AM: a retransmission counts whole, with its header, until it is acknowledged.
 #[test]
 fn am_buffer_status_after_each_event() {
     let mut tx = Tx::new(&am());

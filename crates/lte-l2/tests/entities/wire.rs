@@ -1,4 +1,4 @@
-//! Two entities that talk only through encoded PDUs.
+//! Tests of two entities that exchange only encoded PDUs.
 
 use super::support::*;
 use lasthop_engine::{Draw, Purpose};
@@ -81,9 +81,9 @@ fn tm_passes_bytes_as_they_are() {
     assert_eq!(b.delivered().collect::<Vec<_>>(), [b"paging"]);
 }
 
-/// Bit errors that no CRC caught may do anything to the data, but never stop or break an entity.
+/// Bit errors that no CRC detects may corrupt data, but never cause a panic or stop an entity.
 #[test]
-fn flipped_bits_break_nothing() {
+fn flipped_bits_do_not_stop_an_entity() {
     for seed in 0..8 {
         run(&RlcConfig::default(), seed, 0.1, 0.05, 100);
         run(&RlcConfig { mode: Mode::Um, ..RlcConfig::default() }, seed, 0.1, 0.05, 100);
@@ -91,7 +91,7 @@ fn flipped_bits_break_nothing() {
 }
 
 proptest! {
-    /// Arbitrary bytes and calls in any order.
+    /// Arbitrary bytes and calls in any order cause no panic.
     #[test]
     fn any_bytes_from_the_other_end_are_survived(
         am: bool, wide: bool,

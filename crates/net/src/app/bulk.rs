@@ -85,7 +85,7 @@ impl AppKind for BulkConfig {
     }
 }
 
-/// At work.
+/// A running transfer.
 #[derive(Clone, Debug)]
 pub(super) struct Bulk {
     /// When data comes; `None`: it is there.

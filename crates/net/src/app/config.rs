@@ -24,7 +24,7 @@ macro_rules! apps {
             $($(#[$doc])* $Name($module::$Config),)*
         }
 
-        /// Every kind of application: name, what it does, where it comes from, parameters.
+        /// Every kind of application: name, summary, source, parameters.
         pub const APPS: &[Entry] = &[$(<$module::$Config as AppKind>::ENTRY),*];
 
         /// The kind `name` of [`APPS`] with its default parameters.
@@ -38,7 +38,7 @@ macro_rules! apps {
             }
         }
 
-        /// An application at work.
+        /// A running application.
         #[derive(Clone, Debug)]
         pub(super) enum Running {
             $($Name(<$module::$Config as AppKind>::Run),)*
@@ -76,7 +76,7 @@ macro_rules! apps {
                     $(AppConfig::$Name(c) => c.peak(),)*
                 }
             }
-            /// The rate that it offers in the mean, whatever the network does with it.
+            /// The mean rate that it offers, independent of the network.
             pub fn mean_rate(&self) -> Option<Bitrate> {
                 match self {
                     $(AppConfig::$Name(c) => c.mean_rate(),)*

@@ -116,7 +116,7 @@ impl AppKind for DashConfig {
     }
 }
 
-/// Downloads that the throughput rule looks back over.
+/// Downloads that the throughput rule averages over.
 const SAMPLES: usize = 3;
 
 /// The player.
@@ -126,7 +126,7 @@ pub(super) struct Dash {
     exchange: Exchange,
     next: Option<Instant>,
     asked_at: Instant,
-    /// Index into the ladder of the segment under way, or of the last one.
+    /// Index into the ladder of the segment in progress, or of the last one.
     level: usize,
     /// Throughput of the last downloads [bit/s].
     rates: [f64; SAMPLES],
@@ -315,9 +315,8 @@ mod tests {
         assert_eq!(p.video.bitrate_bps(), Some(7e6 / 3.0));
     }
 
-    /// The first segment is here at 0.5 s, and plays to 2.5 s; the second one takes until 4 s: a
-    /// stall of 1.5 s. Then nothing comes: it plays to 6 s and stands still again, 1 s of it
-    /// until 7 s.
+    /// The first segment has arrived at 0.5 s, and plays to 2.5 s; the second one takes until 4 s:
+    /// a stall of 1.5 s. Then nothing arrives: it plays to 6 s and stalls again, for 1 s until 7 s.
     #[test]
     fn an_empty_buffer_is_a_stall_until_enough_is_here() {
         let (mut p, mut received) = (player(|_| {}), 0);

@@ -41,7 +41,7 @@ impl Exchange {
         }
         before - self.awaited.len()
     }
-    /// Nothing is under way.
+    /// True if no request is open.
     pub fn is_idle(&self) -> bool {
         self.awaited.is_empty()
     }

@@ -89,7 +89,7 @@ impl AppKind for FileConfig {
     }
 }
 
-/// At work.
+/// A running transfer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct File {
     /// Until it starts: the mean.

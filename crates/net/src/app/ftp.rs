@@ -121,7 +121,7 @@ impl AppKind for FtpConfig {
     }
 }
 
-/// Draws of sizes have numbers from here on; those of gaps lie below.
+/// Draws of sizes have numbers from here on; those of gaps are below.
 const SIZES: u64 = 1 << 63;
 
 /// The files of one user.
@@ -133,7 +133,7 @@ pub(super) struct Ftp {
     law: Sizes,
     /// Bytes of all files so far.
     asked: u64,
-    /// When each file that is under way was requested, and where it ends in the stream.
+    /// The request time of each file in progress, and its end in the stream.
     waiting: VecDeque<(Instant, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! What a kind of application has to say of itself, and what it does at work.
+//! The description of a kind of application, and its behaviour.
 
 pub(super) use lasthop_engine::custom::Fault;
 use lasthop_engine::observe::Observer;
@@ -14,7 +14,7 @@ use crate::registry::Entry;
 pub(super) use crate::registry::{Wrong, parameter};
 use crate::udp::MAX_DATAGRAM;
 
-/// What a kind runs over.
+/// The transport of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Over {
     /// A byte stream only.
@@ -29,11 +29,11 @@ pub(super) enum Over {
 pub(super) trait AppKind {
     /// Its row of [`APPS`](super::APPS).
     const ENTRY: Entry;
-    /// What it runs over.
+    /// The transport.
     const OVER: Over = Over::Streams;
     /// The end that sends the bulk of the data.
     const DATA_END: End = End::A;
-    /// The application at work.
+    /// The running application.
     type Run: Behaviour;
 
     /// Its parameters may change while it runs.
@@ -46,7 +46,7 @@ pub(super) trait AppKind {
     /// The application, before its start.
     ///
     /// # Errors
-    /// A rate control of the caller's own cannot be made.
+    /// A caller's own rate control cannot be created.
     fn run(&self, place: &AppContext<'_>) -> Result<Self::Run, Fault>;
     /// These are the parameters of what runs from now on.
     fn change(&self, run: &mut Self::Run, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
@@ -57,7 +57,7 @@ pub(super) trait AppKind {
         let _any = next;
         !Self::CHANGES
     }
-    /// How its quality is judged by packet delay; `None`: it is not.
+    /// Whether its quality is rated by packet delay; `None`: it is not.
     fn judged(&self) -> Option<Quality> {
         None
     }
@@ -69,7 +69,7 @@ pub(super) trait AppKind {
     fn peak(&self) -> Option<(Bitrate, Bytes)> {
         None
     }
-    /// The rate that it offers in the mean, whatever the network does with it.
+    /// The mean rate that it offers, independent of the network.
     fn mean_rate(&self) -> Option<Bitrate> {
         None
     }
@@ -83,13 +83,13 @@ pub(super) trait AppKind {
     }
 }
 
-/// An application at work, over the streams that all applications have.
+/// A running application, over the streams that all applications have.
 pub(super) trait Behaviour {
     /// It begins.
     fn start(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>);
     /// It ends: what it has written stays.
     fn stop(&mut self) {}
-    /// Nothing can be written for some time. What makes data by a clock of its own makes none.
+    /// No data is accepted for some time. A source with a clock of its own produces none.
     fn pause(&mut self) {}
     /// It continues.
     fn resume(&mut self, _now: Instant, _s: &mut Streams, _out: &mut Vec<Action>) {}
@@ -107,7 +107,7 @@ pub(super) trait Behaviour {
     fn video(&self) -> Option<&Video> {
         None
     }
-    /// What it has done since the last call, if it is media.
+    /// The media sample since the last call, if it is media.
     fn media(&mut self) -> Option<MediaSample> {
         None
     }
@@ -115,7 +115,7 @@ pub(super) trait Behaviour {
     fn encoded(&self) -> Option<u64> {
         None
     }
-    /// What has gone wrong in a rate control of the caller's own since the last call.
+    /// The error in a caller's own rate control since the last call.
     fn fault(&mut self) -> Option<Fault> {
         None
     }

@@ -1,8 +1,8 @@
 //! `media`: one direction of a video call whose rate follows the network.
 //!
 //! The sender at A has an encoder, a queue of RTP packets that leave one by one, a record of them
-//! and a rate control; the receiver at B reports to it (RFC 8888). What a report says is kept here
-//! until its packet arrives, as the octets of all packets are: by descriptors.
+//! and a rate control; the receiver at B reports to it (RFC 8888). The contents of a report are
+//! kept here until its packet arrives, as the octets of all packets are: by descriptors.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -24,7 +24,7 @@ use crate::media::{
 use crate::registry::Entry;
 use crate::udp::MAX_DATAGRAM;
 
-/// Between two packets of audio.
+/// The time between two packets of audio.
 const AUDIO_PERIOD: Duration = Duration::from_millis(20);
 /// The unit of a packet of audio.
 const AUDIO: u32 = u32::MAX;
@@ -33,7 +33,7 @@ const STALE: Duration = Duration::from_secs(2);
 /// Where a control's window is full, a packet leaves all the same after this time: reports may
 /// have been lost.
 const PROBE: Duration = Duration::from_millis(200);
-/// Reports on their way, and frames that are not complete, at most.
+/// Maximum number of reports in transmission, and of incomplete frames.
 const MOST: usize = 16_384;
 /// The highest rate of an encoder.
 const FASTEST: Bitrate = Bitrate(1_000_000_000);
@@ -239,7 +239,7 @@ struct Queued {
     made: Instant,
 }
 
-/// A frame on its way.
+/// A frame in transmission.
 #[derive(Clone, Copy, Debug)]
 struct Arriving {
     made: Instant,
@@ -263,7 +263,7 @@ pub(super) struct Media {
     last_sent: Instant,
     history: History,
     receiver: Receiver,
-    /// Reports on their way, and the number of the first.
+    /// Reports in transmission, and the number of the first.
     reports: VecDeque<Option<Report>>,
     first_report: u64,
     /// Frames that are not complete, and the number of the first.

@@ -1,4 +1,4 @@
-//! Applications: one object per flow that sees both ends.
+//! Applications: one object per flow for both ends.
 //!
 //! Contract: `start(now, out)` and `stop(now, out)` from the scenario; over TCP `sim` opens the
 //! connection at the start and calls `on_established` once, `on_writable` for each end whenever its
@@ -7,14 +7,13 @@
 //! passes by `poll_at` and `on_time`. What is to be done is appended to
 //! `out`, in order.
 //!
-//! An application never writes more than the space it was given; what it has to write beyond that
-//! waits inside as a number.
+//! An application never writes more than the space it was given; the rest waits in it as a number.
 //!
-//! One file per application, with its configuration (`AppKind`) and what it does (`Behaviour`) over
-//! the streams that all have; one list, `built_in_apps!`, names them all. To add one: write its
-//! file, and add its module and its entry of the list here.
+//! One file per application, with its configuration (`AppKind`) and its behaviour (`Behaviour`)
+//! over the streams that all have; one list, `built_in_apps!`, names them all. To add one: write
+//! its file, and add its module and its entry of the list here.
 
-/// Hands the list of all applications to the macro `$then`. An entry: the text in the schema of
+/// Passes the list of all applications to the macro `$then`. An entry: the text in the schema of
 /// scenarios, the variant of [`AppConfig`], the name in scenarios, and its configuration, which
 /// implements `AppKind`.
 macro_rules! built_in_apps {
@@ -132,7 +131,7 @@ pub enum Action {
     SendDatagram {
         /// The end that sends.
         end: End,
-        /// What it carries.
+        /// The message in it.
         message: Message,
     },
     /// Nothing more will be written at `end`.
@@ -166,7 +165,7 @@ impl Message {
 /// A datagram at its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// What it carries.
+    /// The message in it.
     pub message: Message,
     /// The codepoint with which it arrives.
     pub ecn: Ecn,
@@ -185,9 +184,9 @@ pub struct AppContext<'a> {
     pub entity: u64,
     /// The flow's name.
     pub flow: &'a str,
-    /// Somebody looks at its variables.
+    /// Its variables are recorded.
     pub observed: bool,
-    /// Rate controls of the caller's own.
+    /// The caller's own rate controls.
     pub rate_controls: &'a RateControls,
 }
 
@@ -205,7 +204,7 @@ impl App {
     /// An application with draws of its own. `config` is valid for the service.
     ///
     /// # Errors
-    /// A rate control of the caller's own cannot be made.
+    /// A caller's own rate control cannot be created.
     pub fn new(config: &AppConfig, place: &AppContext<'_>) -> Result<App, Fault> {
         let draw = Draw::new(place.seed, Purpose::Traffic, place.entity);
         let stats = AppStats { quality: config.judged().map(Box::new), ..AppStats::default() };
@@ -218,7 +217,7 @@ impl App {
         })
     }
 
-    /// A source of packets that nobody starts: the real application is outside of the run.
+    /// A source of packets that is never started: the real application is outside of the run.
     pub fn outside(service: Service) -> App {
         App {
             running: Running::Cbr(CbrConfig::default().packets()),
@@ -254,8 +253,8 @@ impl App {
         }
     }
 
-    /// The application offers no data for now; what it has to write waits, and its streams stay
-    /// open. A source of packets makes none meanwhile.
+    /// The application offers no data for now; data to be written waits, and its streams stay open.
+    /// A source of packets produces none meanwhile.
     pub fn pause(&mut self) {
         if !self.streams.paused {
             self.streams.paused = true;
@@ -263,7 +262,7 @@ impl App {
         }
     }
 
-    /// It offers data again: what has waited is written, and a source of packets begins anew.
+    /// It offers data again: waiting data is written, and a source of packets restarts.
     pub fn resume(&mut self, now: Instant, out: &mut Vec<Action>) {
         let s = &mut self.streams;
         if !s.paused {
@@ -283,8 +282,8 @@ impl App {
         config.change(&mut self.running, now, &mut self.streams, out);
     }
 
-    /// The flow stops: what is not written yet is dropped, and A's stream is closed. A UDP flow
-    /// may start again.
+    /// The flow stops: data not written yet is dropped, and A's stream is closed. A UDP flow may
+    /// start again.
     pub fn stop(&mut self, _now: Instant, out: &mut Vec<Action>) {
         let s = &mut self.streams;
         if !s.running {
@@ -298,7 +297,7 @@ impl App {
         }
     }
 
-    /// The connection stands, at both ends.
+    /// The connection is established, at both ends.
     pub fn on_established(&mut self, now: Instant, out: &mut Vec<Action>) {
         if !self.streams.ready {
             self.streams.ready = true;
@@ -366,7 +365,7 @@ impl App {
     pub const fn data_end(&self) -> End {
         self.data_end
     }
-    /// What it has done so far.
+    /// Its statistics so far.
     pub const fn stats(&self) -> &AppStats {
         &self.streams.stats
     }
@@ -378,7 +377,7 @@ impl App {
     pub fn video(&self) -> Option<&Video> {
         self.running.video()
     }
-    /// What it has done since the last call, if it is media.
+    /// The media sample since the last call, if it is media.
     pub fn media(&mut self) -> Option<MediaSample> {
         self.running.media()
     }
@@ -386,7 +385,7 @@ impl App {
     pub const fn rate_control(&self) -> Option<&RateControlName> {
         self.rate_control.as_ref()
     }
-    /// What has gone wrong in its rate control of the caller's own since the last call.
+    /// The error in its caller's own rate control since the last call.
     #[inline]
     pub fn fault(&mut self) -> Option<Fault> {
         match self.rate_control {

@@ -68,8 +68,8 @@ impl AppKind for WebPageConfig {
     }
 }
 
-/// A truncated lognormal size [bytes]: mu and sigma of the logarithm, least and most. What lies
-/// outside is drawn again.
+/// A truncated lognormal size [bytes]: mu and sigma of the logarithm, least and most. Values
+/// outside are drawn again.
 struct Size {
     mu: f64,
     sigma: f64,
@@ -132,7 +132,7 @@ impl Page {
         }
     }
 
-    /// Requests what is due.
+    /// Requests the objects that are due.
     fn due(&mut self, now: Instant, draw: Draw) -> Wish {
         let request = self.config.request.0;
         match self.step {

@@ -1,11 +1,11 @@
-//! What a user of a conversation or a game has of packets that come late or not at all.
+//! The quality of a conversation or a game for its user, by late and lost packets.
 
 use lasthop_units::{Duration, Instant};
 
-/// Delays are counted by the millisecond up to here; what is later counts as this.
+/// Delays are counted by the millisecond up to this; later ones count as this.
 const BINS: usize = 2_000;
 
-/// Arrivals judged against a deadline.
+/// Arrivals checked against a deadline.
 #[derive(Clone, Debug)]
 pub struct Quality {
     /// The packets are speech.

@@ -68,7 +68,7 @@ impl AppKind for RequestResponseConfig {
     }
 }
 
-/// At work.
+/// A running exchange.
 #[derive(Clone, Debug)]
 pub(super) struct RequestResponse {
     config: RequestResponseConfig,

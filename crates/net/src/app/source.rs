@@ -75,8 +75,8 @@ impl Source {
         self.next
     }
 
-    /// It is like `other`, which has not begun, from now on: what the old rate has not made of the
-    /// next packet is made at the new one.
+    /// Continues as `other`, which has not begun: the part of the next packet that the old rate has
+    /// not produced is produced at the new one.
     pub fn change(&mut self, now: Instant, other: Source) {
         let scaled = |left: Duration, old: Duration, new: Duration| {
             let left = u128::from(left.0) * u128::from(new.0) / u128::from(old.0.max(1));
@@ -174,7 +174,7 @@ impl Packets {
 }
 
 impl Packets {
-    /// It is like `other` from now on.
+    /// Continues as `other`.
     pub fn change(&mut self, now: Instant, other: Packets) {
         self.size = other.size;
         self.source.change(now, other.source);

@@ -27,7 +27,7 @@ pub struct AppStats {
     /// Times from a request to its whole response: of a page to its last object, of a file from its
     /// arrival.
     pub completions: Completions,
-    /// What its user has of late packets, where that is judged.
+    /// The quality for its user by late packets, if it is rated.
     pub quality: Option<Box<Quality>>,
 }
 

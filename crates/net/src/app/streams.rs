@@ -1,4 +1,5 @@
-//! What every application has: what it still has to write at either end, and what it has done.
+//! The common part of all applications: the data still to be written at either end, and the
+//! statistics.
 
 use lasthop_engine::Draw;
 use lasthop_units::Instant;
@@ -12,7 +13,7 @@ pub(super) const ENDLESS: u64 = u64::MAX;
 /// What the transport below an application offers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
-    /// A byte stream each way.
+    /// A byte stream in each direction.
     Stream,
     /// Datagrams.
     Datagrams,
@@ -27,7 +28,7 @@ pub(super) struct Streams {
     pub running: bool,
     /// Nothing is written for now.
     pub paused: bool,
-    /// The connection stands; datagrams need none.
+    /// The connection is established; datagrams need none.
     pub ready: bool,
     pub stats: AppStats,
     sides: [Side; 2],
@@ -93,7 +94,7 @@ impl Streams {
         let waiting = self.sides[end as usize].wanted;
         self.want(end, bytes.saturating_sub(waiting), out);
     }
-    /// The stream of `end` ends with what is due.
+    /// The stream of `end` ends after the data that is due.
     pub fn close_when_written(&mut self, end: End) {
         self.sides[end as usize].closing = true;
     }
@@ -102,7 +103,7 @@ impl Streams {
     pub fn is_at_work(&self) -> bool {
         self.running && !self.paused && self.ready
     }
-    /// Drops what is not written yet.
+    /// Drops the data that is not written yet.
     pub fn forget(&mut self) {
         self.sides.iter_mut().for_each(|side| side.wanted = 0);
     }
@@ -136,7 +137,7 @@ impl Streams {
         self.sides[end as usize].closed
     }
 
-    /// Writes what is due as far as there is room, and closes behind it.
+    /// Writes the data that is due as far as there is room, and closes after it.
     pub fn pump(&mut self, end: End, out: &mut Vec<Action>) {
         let side = &mut self.sides[end as usize];
         if side.closed || self.paused {

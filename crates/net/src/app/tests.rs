@@ -1,4 +1,4 @@
-//! Applications against sequences worked out by hand, and against a perfect transport.
+//! Applications against sequences computed by hand, and against a perfect transport.
 
 use super::*;
 use lasthop_units::{Bitrate, Bytes};
@@ -48,9 +48,9 @@ fn bulk_writes_whatever_room_there_is_and_never_more() {
     assert_eq!((out, a.is_running()), (vec![Action::Close { end: End::A }], false));
 }
 
-/// A pause holds back what there is room for, and the end of the stream with it.
+/// A pause holds back data for which there is room, and the end of the stream with it.
 #[test]
-fn a_paused_file_goes_on_where_it_stood() {
+fn a_paused_file_continues_at_its_position() {
     let (mut a, mut out) = (
         app(AppConfig::File(FileConfig { size: Bytes(4000), ..FileConfig::default() }), Service::Stream),
         Vec::new(),
@@ -64,7 +64,7 @@ fn a_paused_file_goes_on_where_it_stood() {
     assert_eq!((&out[..], a.backlog(End::A)), (&[write(1000)][..], Some(3000)));
     a.resume(ms(30), &mut out);
     assert_eq!(out, [write(1000), write(3000), Action::Close { end: End::A }]);
-    // Before the connection stands, too.
+    // Before the connection is established, too.
     let (mut a, mut out) = (app(AppConfig::default(), Service::Stream), Vec::new());
     a.start(ms(0), &mut out);
     a.pause();
@@ -368,8 +368,8 @@ fn files_come_by_reading_or_by_poisson_arrivals() {
     }
 }
 
-/// 20 ms a segment whatever its size: after the first one the highest bitrate, no stall, and the
-/// buffer full at 12 s.
+/// 20 ms a segment of any size: after the first one the highest bitrate, no stall, and the buffer
+/// full at 12 s.
 #[test]
 fn a_player_on_a_fast_path_shows_the_highest_bitrate() {
     let config = DashConfig { count: Some(100), ..DashConfig::default() };
@@ -390,7 +390,7 @@ fn a_player_on_a_fast_path_shows_the_highest_bitrate() {
 /// Packets of 1250 octets at 1 Mbit/s are 10 ms apart, at 2 Mbit/s 5 ms. At 13 ms 7 ms are missing
 /// until the third, which the new rate makes in 3.5 ms.
 #[test]
-fn a_source_goes_on_with_the_packet_that_it_has_begun() {
+fn a_source_completes_the_packet_that_it_has_begun() {
     let cbr = |mbps: u64| CbrConfig { rate: Bitrate(mbps * 1_000_000), size: Bytes(1250) };
     let mut a = app(AppConfig::Cbr(cbr(1)), Service::Datagrams);
     assert_eq!(datagrams(&mut a, ms(12)), [0.0, 10.0]);

@@ -1,8 +1,8 @@
-//! Video at its viewer: what has arrived, what has been played, and when it stood still.
+//! Video at its viewer: the frames received and played, and the stalls.
 
 use lasthop_units::{Duration, Instant};
 
-/// What the viewer has of it.
+/// The video as played by the viewer.
 #[derive(Clone, Debug, Default)]
 pub struct Video {
     pub(super) segments: u64,
@@ -47,7 +47,7 @@ impl Video {
         (seen.stalls, seen.stalled + open)
     }
 
-    /// Plays until `now`. While it stands still, `since` is when that began.
+    /// Plays until `now`. During a stall, `since` is its start.
     pub(super) fn play(&mut self, now: Instant) {
         if !self.playing {
             return;

@@ -43,7 +43,7 @@ pub fn answer(packet: &[u8], router: (Ipv4Addr, Ipv6Addr), trouble: Trouble) -> 
                 return None;
             }
             let (kind, code, rest) = match trouble {
-                // RFC 1191 section 4: the MTU stands in the low half of the unused word.
+                // RFC 1191 section 4: the MTU is in the low half of the unused word.
                 Trouble::TooBig(mtu) => (3, 4, mtu.min(0xffff)),
                 Trouble::HopLimit => (11, 0, 0),
                 Trouble::NoListener => (3, if with_ports { 3 } else { 2 }, 0),

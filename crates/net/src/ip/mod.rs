@@ -1,4 +1,4 @@
-//! Octets of real IP packets: what a router reads of them, what it changes, what it answers.
+//! Octets of real IP packets: the fields that a router reads and changes, and its answers.
 //!
 //! A simulated packet is a descriptor and has no octets. A real one that passes a simulated network
 //! is read here when it enters, and changed when it leaves: ECN codepoint, hop limit, checksum.
@@ -13,7 +13,7 @@ use lasthop_units::Ecn;
 pub use icmp::{Trouble, answer, echo_reply};
 pub use rewrite::{lower_hop_limit, set_ecn};
 
-/// What a router reads of a packet.
+/// The fields of a packet that a router reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Source address.
@@ -56,7 +56,7 @@ pub struct TcpNumbers {
 /// Why octets are no packet of IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotIp {
-    /// Shorter than its header says, or than a header is.
+    /// Shorter than its header's length field, or than a header.
     #[error("the packet is cut off")]
     CutOff,
     /// Neither version 4 nor version 6.

@@ -30,7 +30,7 @@ pub fn lower_hop_limit(packet: &mut [u8], routers: u8) {
 }
 
 /// An octet of an IPv4 header becomes `value`. The checksum is updated as RFC 1624 section 3 says,
-/// HC' = ~(~HC + ~m + m'), with the 16-bit word m in which the octet stands. A checksum that was
+/// HC' = ~(~HC + ~m + m'), with the 16-bit word m that contains the octet. A checksum that was
 /// wrong stays wrong.
 pub(super) fn change_v4(packet: &mut [u8], at: usize, value: u8) {
     let word = |p: &[u8], at: usize| u16::from_be_bytes([p[at], p[at + 1]]);

@@ -64,7 +64,7 @@ fn a_segment_shows_its_numbers() {
 }
 
 #[test]
-fn marks_of_ipv6_stand_in_its_traffic_class_and_leave_the_flow_label() {
+fn marks_of_ipv6_are_in_its_traffic_class_and_leave_the_flow_label() {
     // DSCP 46 (0xb8), ECT(0): class 0xba. RFC 8200 section 3: version, class, flow label.
     let mut p = v6(0xba, 64, 17, &[0; 8]);
     p[1] |= 0x0f;
@@ -122,9 +122,9 @@ fn a_fragment_of_an_echo_request_has_no_answer() {
 }
 
 /// RFC 1122 section 3.2.2.1: code 3 (port) where the protocol has ports, also in a first fragment,
-/// else code 2 (protocol). ICMP is there at every host, so no message says that it is not.
+/// else code 2 (protocol). ICMP exists at every host, so no message reports that it does not.
 #[test]
-fn a_router_says_whether_port_or_protocol_is_unreachable() {
+fn a_router_reports_whether_port_or_protocol_is_unreachable() {
     let kind = |p: &[u8]| answer(p, ROUTER, Trouble::NoListener).map(|m| [m[20], m[21]]);
     let udp = [0x30, 0x39, 0, 53, 0, 8, 0, 0];
     assert_eq!(kind(&v4(0, 64, 0, 17, &udp)), Some([3, 3]));

@@ -123,7 +123,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn fragments_tile_the_payload_whatever_mtus_they_meet(
+        fn fragments_tile_the_payload_with_any_mtus(
             size in 21u32..65_536,
             mtus in proptest::collection::vec(1u32..3_000, 1..4),
         ) {

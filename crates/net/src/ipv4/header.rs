@@ -37,7 +37,7 @@ pub struct Ipv4Header {
 /// Bytes that are no IPv4 or UDP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum HeaderError {
-    /// Fewer bytes than the header says it has.
+    /// Fewer bytes than the header's length field.
     #[error("the header is cut off: {need} bytes needed, {have} there")]
     Truncated {
         /// Bytes that are needed.
@@ -116,7 +116,7 @@ impl Ipv4Header {
         Ok((header, size))
     }
 
-    /// Sets the fields that say which part of a packet this is.
+    /// Sets the fields that identify the part of a packet.
     pub fn with_fragment(mut self, fragment: Fragment) -> Ipv4Header {
         self.total_length = fragment.size() as u16;
         self.fragment_offset = fragment.offset as u16;

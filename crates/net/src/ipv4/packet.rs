@@ -28,11 +28,11 @@ pub struct Packet<P> {
     pub dont_fragment: bool,
     /// Whether it carries data, and whether all of that was sent before.
     pub content: Content,
-    /// When the source first handed it to IP: the flow monitor's clock.
+    /// When the source first passed it to IP: the flow monitor's clock.
     pub sent: Instant,
     /// Which part of the original this is; `None` for a whole packet.
     pub fragment: Option<Fragment>,
-    /// What it carries.
+    /// The payload.
     pub payload: P,
 }
 

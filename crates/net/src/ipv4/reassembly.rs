@@ -132,9 +132,9 @@ impl Reassembler {
 }
 
 impl Partial {
-    /// False if the fragment is ignored. Fragments overlap only when a packet was cut twice in
-    /// different ways on different ways; what overlaps is not needed as the rest of the same
-    /// copy will come.
+    /// Returns false if the fragment is ignored. Fragments overlap only if a packet was cut twice
+    /// in different sizes on different paths; overlapping parts are not needed, as the rest of the
+    /// same copy will come.
     fn add(&mut self, fragment: Fragment, item: Item) -> bool {
         let place = self.parts.partition_point(|(f, _)| f.offset < fragment.offset);
         let overlaps_next = self.parts.get(place).is_some_and(|(f, _)| f.offset < fragment.end());
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(r.poll_at(), Some(Instant::from_secs(31)));
         r.on_time(Instant(30_999_999_999), &mut out);
         assert!(out.dropped.is_empty());
-        // The last fragment comes as the time is over: too late, it begins a packet of its own.
+        // The last fragment arrives when the time is over: too late, it begins a new packet.
         feed(&mut r, Instant::from_secs(31), 7, 2, f[2], &mut out);
         assert_eq!(out.dropped.len(), 2);
         assert!(out.dropped.iter().all(|d| d.cause == DropCause::ReassemblyTimeout));

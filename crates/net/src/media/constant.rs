@@ -1,4 +1,4 @@
-//! `none`: the encoder's highest rate, whatever the reports say.
+//! `none`: the encoder's highest rate, independent of the reports.
 
 use super::control::{Feedback, RateControl, RateSetup};
 use crate::registry::Entry;

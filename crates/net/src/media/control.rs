@@ -1,4 +1,4 @@
-//! What a rate control has to answer, and what it is handed.
+//! The interface of a rate control, and its inputs.
 
 use std::fmt;
 
@@ -15,8 +15,8 @@ pub trait RateControl {
     }
     /// A report of the receiver has arrived.
     fn on_feedback(&mut self, feedback: &Feedback<'_>);
-    /// The encoder's lowest and highest rate are these from now on \[bit/s\]. It keeps to them
-    /// whatever the target is.
+    /// The encoder's lowest and highest rate are these from now on \[bit/s\]. It stays within them
+    /// for any target.
     fn on_limits(&mut self, min: f64, max: f64) {
         let _unused = (min, max);
     }
@@ -30,7 +30,7 @@ pub trait RateControl {
     fn window(&self) -> Option<u64> {
         None
     }
-    /// What has gone wrong in its code since the last call; the run ends then.
+    /// The error in its code since the last call; the run ends then.
     fn fault(&mut self) -> Option<Fault> {
         None
     }
@@ -41,8 +41,8 @@ pub trait RateControl {
 }
 
 /// Packets leave faster than the encoder makes them, by this factor, so that a large frame does
-/// not wait: PACKET_PACING_HEADROOM of draft-johansson-ccwg-rfc8298bis-screamv2, for controls that
-/// say nothing else.
+/// not wait: PACKET_PACING_HEADROOM of draft-johansson-ccwg-rfc8298bis-screamv2, for controls
+/// without a value of their own.
 pub const PACING_HEADROOM: f64 = 1.5;
 
 /// A rate control that can be copied and shown.
@@ -95,7 +95,7 @@ pub struct SentPacket {
     pub in_flight: u64,
 }
 
-/// What has become of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// Its number.
@@ -117,11 +117,10 @@ pub struct Outcome {
 pub struct Feedback<'a> {
     /// When it arrives.
     pub now: Instant,
-    /// The round trip of the newest packet that it is the first to report, without the time that
-    /// the receiver kept the packet's arrival to itself.
+    /// The round trip of the newest packet in its first report, without the time between the
+    /// packet's arrival and the report.
     pub rtt: Option<Duration>,
-    /// What is known of packets since this report: each received once, each lost once, ordered by
-    /// number.
+    /// The packets decided by this report: each received once, each lost once, ordered by number.
     pub packets: &'a [Outcome],
     /// Octets in flight before it.
     pub in_flight_before: u64,
@@ -159,7 +158,7 @@ pub(super) mod testing {
         receiver: Receiver,
         delay: Duration,
         now: Instant,
-        /// Packets on their way.
+        /// Packets in transmission.
         arrivals: Vec<(Instant, u64, Ecn)>,
     }
 

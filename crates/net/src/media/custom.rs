@@ -1,8 +1,8 @@
-//! A rate control of the caller's own, without a change in this crate.
+//! A caller's own rate control, without a change in this crate.
 //!
-//! A [`Definition`] says what the registry says of a built-in one and how to make one;
-//! [`RateControls`] is the set of them that a run knows. Nothing is global: whoever makes an
-//! application hands the set in.
+//! A [`Definition`] has the data that the registry has of a built-in one, and its constructor;
+//! [`RateControls`] is the set of them in a run. Nothing is global: the code that creates an
+//! application passes the set in.
 //!
 //! ```
 //! use lasthop_net::media::*;
@@ -32,19 +32,19 @@ use super::nada::Nada;
 use super::name::RateControlName;
 use super::{MediaControl, RateMutant};
 
-/// Where a rate control is put to work.
+/// The place of a rate control.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RateContext<'a> {
     /// The flow's name.
     pub flow: &'a str,
     /// For rate controls that draw: it depends on the run's seed and on the flow.
     pub seed: u64,
-    /// Somebody looks at its variables: what changes while it works may be noted for
+    /// Its variables are recorded: changes while it is in use may be noted for
     /// [`RateControl::observe`](super::RateControl::observe).
     pub observed: bool,
 }
 
-/// What a constructor may look at.
+/// The inputs of a constructor.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
     /// The encoder and the packets that it will control.
@@ -79,11 +79,11 @@ impl PolicyKind for RateControlKind {
     }
 }
 
-/// A rate control of the caller's own: what the registry says of it, and how to make one, once for
-/// each media flow.
+/// A caller's own rate control: its registry data, and its constructor, called once for each media
+/// flow.
 pub type Definition = custom::Definition<RateControlKind>;
 
-/// The rate controls of the caller's own, by name.
+/// The caller's own rate controls, by name.
 #[derive(Clone, Debug, Default)]
 pub struct RateControls(custom::Definitions<RateControlKind>);
 
@@ -104,10 +104,10 @@ impl RateControls {
         self.0.iter()
     }
 
-    /// The rate control that a flow names, built in or one of these.
+    /// The rate control that a flow selects, built in or one of these.
     ///
     /// # Errors
-    /// What the constructor says; a name that is not here.
+    /// The error of the constructor; a name that is not registered.
     pub(crate) fn build(
         &self,
         control: &MediaControl<'_>,
@@ -130,8 +130,8 @@ impl RateControls {
         })
     }
 
-    /// What is wrong with the name, the parameters or the mutant of a flow's control: the key, and
-    /// the words that it may have.
+    /// The mistake in the name, the parameters or the mutant of a flow's control: the key, and the
+    /// words that it may have.
     pub fn mistake(&self, control: &MediaControl<'_>) -> Option<ControlMistake> {
         let own = match control.name {
             RateControlName::Custom(name) => {
@@ -172,14 +172,14 @@ impl RateControls {
     }
 }
 
-/// What is wrong with a flow's control.
+/// A mistake in a flow's control.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlMistake {
     /// The key of the application.
     pub key: &'static str,
     /// The word that is wrong.
     pub word: String,
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
     /// The words that there are; none: there is nothing to set.
     pub known: Vec<String>,

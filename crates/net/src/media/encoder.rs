@@ -32,7 +32,7 @@ pub struct Frame {
     pub octets: u64,
 }
 
-/// An encoder at work.
+/// A running encoder.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     config: EncoderConfig,

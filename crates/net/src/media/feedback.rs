@@ -18,18 +18,19 @@ const BLOCK: u32 = 8;
 const MOST: usize = 16_384;
 /// Units of the arrival time offset in a second.
 const OFFSETS: u64 = 1024;
-/// The largest offset that is a time; one more stands for a longer one.
+/// The largest offset that is a time; one more represents a longer one.
 const LONGEST: u16 = 0x1ffd;
 /// Units of the report's timestamp in a second: the middle 32 bits of an NTP time.
 const STAMPS: u64 = 65_536;
 const SECOND: u64 = 1_000_000_000;
 
-/// What a report says of a packet that has arrived.
+/// The entry of a report for a packet that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {
     /// With which codepoint.
     pub ecn: Ecn,
-    /// How long before the report, in 1/1024 s, rounded down; `None`: longer than can be said.
+    /// The time before the report, in 1/1024 s, rounded down; `None`: longer than the field can
+    /// hold.
     pub offset: Option<u16>,
 }
 
@@ -79,8 +80,8 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// One that reports every `interval` on what has arrived meanwhile, earlier when a report
-    /// would have more than `largest` octets.
+    /// A receiver that reports every `interval` the packets that have arrived meanwhile, earlier if
+    /// a report would have more than `largest` octets.
     pub fn new(interval: Duration, largest: u32) -> Receiver {
         let most = (largest.saturating_sub(size_of(0)) / 4 * 2).max(2) as usize;
         Receiver {
@@ -186,7 +187,7 @@ mod tests {
     /// RFC 8888 figure 1: header, SSRC and timestamp 12 octets; of each stream SSRC, begin_seq and
     /// num_reports 8 and two octets a packet, padded to 32 bits. None: 20. 1 or 2: 24. 5: 32.
     #[test]
-    fn a_report_is_as_large_as_its_layout_says() {
+    fn a_report_has_the_size_of_its_layout() {
         for (metrics, octets) in [(0, 20), (1, 24), (2, 24), (5, 32), (590, 1200)] {
             assert_eq!(size_of(metrics), octets, "{metrics}");
         }
@@ -194,7 +195,7 @@ mod tests {
 
     /// 30 ms before the report are 30.72 units: 30, which is 29.3 ms.
     #[test]
-    fn arrivals_are_told_to_a_1024th_of_a_second() {
+    fn arrivals_are_reported_to_a_1024th_of_a_second() {
         let mut r = receiver();
         assert!(r.arrived(at(100), 0, Ecn::Ect1));
         assert!(r.arrived(at(120), 1, Ecn::Ce));
@@ -208,7 +209,7 @@ mod tests {
         assert_eq!(r.poll_at(), None, "nothing new to say");
     }
 
-    /// The report of 8 s later says that it is longer ago than 8189/1024 s.
+    /// The report of 8 s later has an offset longer than 8189/1024 s.
     #[test]
     fn an_arrival_long_ago_has_no_offset() {
         let mut r = receiver();
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_of_any_length_costs_no_more_than_the_numbers_that_can_be_reported() {
+    fn a_gap_of_any_length_takes_no_more_than_the_numbers_that_can_be_reported() {
         let mut r = receiver();
         r.arrived(at(0), 0, Ecn::NotEct);
         r.arrived(at(1), u64::MAX / 2, Ecn::NotEct);

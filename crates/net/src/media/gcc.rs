@@ -7,8 +7,8 @@
 //! of 6 to 600 ms is one for the gradient times the number of groups, up to 60.
 //!
 //! Chosen here: chi is 0.01, K is 60 groups, the received rate is that of 0.5 s; the control by
-//! losses looks at the packets of the last second at every report, and cuts once in a round trip
-//! and 300 ms. Marks of ECN mean nothing to it.
+//! losses uses the packets of the last second at every report, and cuts once in a round trip and
+//! 300 ms. It ignores marks of ECN.
 
 use lasthop_engine::math;
 use lasthop_engine::observe::Observer;
@@ -59,7 +59,7 @@ const HEADROOM: f64 = 1.5;
 /// \[kbit/s\].
 const SMOOTHING: f64 = 0.05;
 const VARIANCES: (f64, f64) = (0.4, 2.5);
-/// Losses of this time are looked at.
+/// Losses of this time are used.
 const LOSS_WINDOW: Duration = Duration::from_secs(1);
 /// Between two cuts for losses, beside a round trip.
 const LOSS_PAUSE: Duration = Duration::from_millis(300);
@@ -77,7 +77,7 @@ struct Group {
     arrived: f64,
 }
 
-/// What the detector says of the path.
+/// The detector's state of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Usage {
     Normal,
@@ -133,7 +133,7 @@ impl Gradient {
         self.m += z * k;
         self.e = (1.0 - k) * (self.e + Q);
     }
-    /// What is compared with the threshold.
+    /// The value compared with the threshold.
     fn scaled(&self) -> f64 {
         self.m * self.groups.min(GROUPS as u64) as f64
     }
@@ -239,8 +239,9 @@ impl Gcc {
         }
     }
 
-    /// A packet has arrived; where it begins a group, the one before is complete, and the detector
-    /// may say something. Over-use within a report is not undone by what comes later in it.
+    /// Processes a packet that has arrived. If it begins a group, the one before is complete, and
+    /// the detector may change its state. Over-use within a report is not undone by later packets
+    /// of the report.
     fn take(&mut self, packet: &Outcome, at: Instant) {
         self.received.arrived(at, packet.size);
         let (sent, arrived) = (packet.sent.0 as f64 / 1e6, at.0 as f64 / 1e6);
@@ -252,7 +253,8 @@ impl Gcc {
             return;
         }
         let (since_arrival, since_sent) = (arrived - group.arrived, sent - group.last_sent);
-        // Section 5.2: what was sent in one burst, and what a pause of the path has put together.
+        // Section 5.2: packets sent in one burst, and packets that a pause of the path has put
+        // together.
         if sent - group.first_sent <= BURST || (since_arrival < BURST && since_arrival < since_sent) {
             group.last_sent = sent;
             group.arrived = group.arrived.max(arrived);

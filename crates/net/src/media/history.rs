@@ -1,10 +1,10 @@
-//! The sender's record of its packets, and what reports say of them: each packet is received once,
-//! lost once, and late where it was lost before.
+//! The sender's record of its packets and their reports: each packet is received once, lost once,
+//! and late if it was lost before.
 //!
 //! A packet is lost when a report has it as missing, and a later packet as received, for as long as
-//! reordering has been seen to last (draft-johansson-ccwg-rfc8298bis-screamv2, section on detecting
-//! lost data units; the idea is that of RFC 8985); so it is with one that no report says anything
-//! of before a later one.
+//! reordering has been observed to last (draft-johansson-ccwg-rfc8298bis-screamv2, section on
+//! detecting lost data units; the idea is that of RFC 8985); the same holds for a packet without
+//! any report before that of a later one.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use super::feedback::Report;
 
 /// A packet that is decided can be late for this long.
 const MEMORY: Duration = Duration::from_secs(5);
-/// No more packets than this are remembered: a quarter of RTP's sequence numbers.
+/// Maximum number of packets in the record: a quarter of RTP's sequence numbers.
 const MOST: usize = 16_384;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,7 +143,7 @@ impl History {
         rtt
     }
 
-    /// What is before the highest received packet and still not received.
+    /// The packets before the highest received one that are still not received.
     fn take_lost(&mut self, now: Instant, report: &Report) {
         let end = self.acked.min(report.begin + report.metrics.len() as u64);
         let mut all = true;
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_reported_is_forgotten_at_last() {
+    fn packets_that_are_never_reported_are_removed_at_last() {
         let mut history = History::default();
         for n in 0..40_000 {
             history.send(at(n), 100);

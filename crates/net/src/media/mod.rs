@@ -1,13 +1,13 @@
-//! Interactive media over RTP: how fast it is sent, and what its receiver says of it.
+//! Interactive media over RTP: the sending rate, and the receiver's reports.
 //!
 //! One file per rate control behind [`RateControl`]; one list, `built_in_rate_controls!`, names
 //! them all. To add one: write its file, and add its module and its entry of the list here. The
 //! encoder, the reports of RFC 8888 and the sender's record of its packets are parts that all
 //! controls share; the application `media` ([`app`](crate::app)) joins them to a flow.
 
-/// Hands the list of all built-in rate controls to the macro `$then`. An entry: the text in the
-/// schema of scenarios, the variant of [`RateControlName`], the name in scenarios, what the
-/// registry has of it, and its type, made by `new` of a [`RateSetup`].
+/// Passes the list of all built-in rate controls to the macro `$then`. An entry: the text in the
+/// schema of scenarios, the variant of [`RateControlName`], the name in scenarios, its registry
+/// data, and its type, made by `new` of a [`RateSetup`].
 macro_rules! built_in_rate_controls {
     ($then:ident) => {
         $then! {
@@ -51,7 +51,7 @@ pub use name::{RATE_CONTROLS, RateControlName};
 pub struct MediaControl<'a> {
     /// Its name.
     pub name: RateControlName,
-    /// The parameters that are set, of one of the caller's own.
+    /// The parameters that are set, of a caller's own control.
     pub parameters: &'a std::collections::BTreeMap<String, f64>,
     /// A mistake on purpose of a built-in one.
     pub mutant: Option<RateMutant>,

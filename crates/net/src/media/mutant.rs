@@ -1,4 +1,4 @@
-//! Mistakes on purpose of the built-in rate controls, for tests of test cases: a switch makes a
+//! Deliberate mistakes of the built-in rate controls, for tests of test cases: a switch makes a
 //! control break one rule of its document. A switch is a word of the key `mutant` of media flows.
 
 use lasthop_engine::custom::Fault;

@@ -35,7 +35,7 @@ const ETA: f64 = 2.0;
 const TAU: f64 = 500.0;
 /// Interval of updates \[ms\].
 const DELTA: f64 = 100.0;
-/// Over which losses, rates and delays are looked at \[ms\].
+/// The window of losses, rates and delays \[ms\].
 const LOGWIN: u64 = 500;
 /// Queueing delay that ends the ramp-up \[ms\].
 const QEPS: f64 = 10.0;
@@ -71,7 +71,7 @@ const MINIMUM_OF: usize = 15;
 /// Loss intervals in the average, with the weights of RFC 5348 section 5.4.
 const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 
-/// What is known of a packet.
+/// The record of a packet.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     lost: bool,
@@ -337,7 +337,7 @@ mod tests {
     /// A loss every 100 packets: the average is 100. Up to 700 packets later the delay is warped,
     /// from 800 on it is not, and at 750 it is half of both.
     #[test]
-    fn losses_are_forgotten_after_seven_intervals() {
+    fn losses_expire_after_seven_intervals() {
         let mut n = nada();
         let outcome = |number: u64, lost: bool| Outcome {
             number,

@@ -24,7 +24,7 @@ macro_rules! names {
         /// The built-in names, for the messages of a deserializer.
         const NAMES: &[&str] = &[$($word),*];
 
-        /// Every rate control: name, what it does, where it comes from.
+        /// Every rate control: name, summary, source.
         pub const RATE_CONTROLS: &[Entry] = &[$($module::$ENTRY),*];
 
         impl FromStr for RateControlName {
@@ -45,7 +45,7 @@ macro_rules! names {
                     RateControlName::Custom(name) => name.as_str(),
                 }
             }
-            /// The built-in one of this name; of the caller's own: the default's.
+            /// The built-in control of this name; for a caller's own, the default control.
             pub(super) fn build(self, setup: &RateSetup) -> Box<dyn BoxedRateControl> {
                 match self {
                     $(RateControlName::$Name => Box::new($of::$Control::new(setup)),)*
@@ -58,7 +58,7 @@ macro_rules! names {
 built_in_rate_controls!(names);
 
 impl RateControlName {
-    /// A built-in name, or else one of the caller's own; `None`: this cannot be a name.
+    /// A built-in name, or else the name of a caller's own control; `None`: not a valid name.
     pub fn named(word: &str) -> Option<RateControlName> {
         word.parse().ok().or_else(|| CustomName::new(word).map(RateControlName::Custom))
     }
@@ -70,7 +70,7 @@ impl Serialize for RateControlName {
     }
 }
 
-/// A word that is no built-in name is kept, to be looked up among the caller's own.
+/// A word that is no built-in name is kept, to be searched among the caller's own controls.
 impl<'de> Deserialize<'de> for RateControlName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RateControlName, D::Error> {
         deserialize_name(deserializer, "rate control", NAMES, RateControlName::named)

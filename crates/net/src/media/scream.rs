@@ -33,7 +33,7 @@ const QDELAY_TARGET_HI: f64 = 0.4;
 const MIN_REF_WND: f64 = 3000.0;
 /// The window grows up to this multiple of what was in flight.
 const BYTES_IN_FLIGHT_HEAD_ROOM: f64 = 1.5;
-/// What is left of the window after a loss, and after a classic mark.
+/// The share of the window that remains after a loss, and after a classic mark.
 const BETA_LOSS: f64 = 0.7;
 const BETA_ECN: f64 = 0.8;
 /// Octets in flight may exceed the window by this factor.
@@ -102,7 +102,7 @@ struct Marks {
     last: Option<Instant>,
 }
 
-/// What is counted by round trip.
+/// The counts of a round trip.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
     begin: Option<Instant>,
@@ -151,7 +151,7 @@ impl Scream {
         (off * off).clamp(0.1, 1.0)
     }
 
-    /// What a report says: round trip, queueing delay, losses and marks.
+    /// Evaluates a report: round trip, queueing delay, losses and marks.
     fn measure(&mut self, feedback: &Feedback<'_>) {
         if let Some(rtt) = feedback.rtt.map(Duration::as_secs_f64) {
             self.s_rtt = Some(self.s_rtt.map_or(rtt, |s| s + (rtt - s) / 8.0));
@@ -264,7 +264,7 @@ impl Scream {
         self.ref_wnd *= 1.0 - backoff;
     }
 
-    /// The share of marks that the queueing delay stands for, while marks do not.
+    /// The share of marks that corresponds to the queueing delay, if there are no marks.
     fn virtual_alpha(&self) -> Option<f64> {
         let half = self.qdelay_target / 2.0;
         let limit = 2.0 / self.target * self.mss * 8.0 / self.rtt();

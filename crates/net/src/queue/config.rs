@@ -20,8 +20,8 @@ macro_rules! queues {
             $($(#[$doc])* $Name($module::$Config),)*
         }
 
-        /// Every kind of queue: name, what it does, where it comes from, parameters. Names, errors,
-        /// listings and the documentation come from here.
+        /// Every kind of queue: name, summary, source, parameters. Names, errors, listings and the
+        /// documentation come from here.
         pub const QUEUES: &[Entry] = &[$(<$module::$Config as QueueKind>::ENTRY),*];
 
         /// The kind `name` of [`QUEUES`] with its default parameters.
@@ -60,15 +60,15 @@ macro_rules! queues {
                     $(QueueConfig::$Name(c) => QueueKind::marks(c),)*
                 }
             }
-            /// It drops when it is full, by the moment of arrival alone: among periodic flows their
-            /// phase decides who loses.
+            /// True if it drops when it is full, by the arrival time alone: among periodic flows
+            /// their phase decides which one loses.
             pub fn has_phase_effects(&self) -> bool {
                 match self {
                     $(QueueConfig::$Name(c) => QueueKind::has_phase_effects(c),)*
                 }
             }
-            /// The key and the cause where a queue that should mark never does, or where a key has
-            /// no effect. A packet that enters finds fewer packets waiting than fit.
+            /// The key and the cause if a queue that should mark never does, or if a key has no
+            /// effect. An arriving packet finds fewer packets waiting than fit.
             pub fn never_marks(&self) -> Option<(&'static str, String)> {
                 let fit = self.limit().packets?;
                 match self {
@@ -83,7 +83,7 @@ macro_rules! queues {
             }
         }
 
-        /// What differs between queues at work.
+        /// The state of the running queues of different kinds.
         #[derive(Clone, Debug)]
         pub(super) enum Policy {
             $($($Policy($ty),)?)*
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!("infinite".parse::<QueueConfig>().unwrap().limit(), Limit::default());
     }
 
-    /// The registry says what the defaults are; the schema's types say it too. They must agree key
+    /// The registry has the defaults; the schema's types have them too. They must agree key by key.
     /// by key.
     #[test]
     fn the_table_lists_every_key_with_its_default() {

@@ -40,7 +40,7 @@ impl QueueKind for DropTailConfig {
     }
 }
 
-/// At work.
+/// A running queue.
 #[derive(Clone, Debug)]
 pub(super) struct DropTail {
     fifo: Fifo,

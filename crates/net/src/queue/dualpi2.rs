@@ -2,9 +2,9 @@
 //!
 //! A PI controller of the queueing delay gives p'. Classic packets are dropped or marked with p_C =
 //! p'^2, L4S packets are marked with the larger of p_CL = k p' and their own threshold's
-//! probability; so both get like rates whatever their numbers. Beyond p_CL = 1 the overload rules
-//! of appendix A.2 hold. The names are those of the RFC's pseudo-code; `aqm/coupled.rs` names the
-//! text of it that was read.
+//! probability; so both get similar rates for any number of flows. Beyond p_CL = 1 the overload
+//! rules of appendix A.2 hold. The names are those of the RFC's pseudo-code; `aqm/coupled.rs` names
+//! the text of it that was read.
 
 use lasthop_units::{Bytes, Duration, Instant, Ratio};
 use schemars::JsonSchema;
@@ -242,8 +242,8 @@ impl Discipline for DualPi2 {
             return drops.push(Dropped { at: now, item, cause: DropCause::QueueFull });
         }
         if self.packets() == 0 {
-            // Linux does so once the transmitter finds nothing; here the look at the queue may come
-            // later than that.
+            // Linux does so once the transmitter finds nothing; here the queue may be read later
+            // than that.
             self.credit = first_credit(&self.config);
         }
         // if ( ecn(pkt) modulo 2 == 1 ): ECT(1) and CE.
@@ -398,10 +398,10 @@ mod tests {
         assert_eq!(d.cq.fifo.packets(), 1000 - classic);
     }
 
-    /// Pairs of L4S packets against a Classic queue that stands: a pair leaves as a whole, but for
-    /// Classic's turn after each nine L4S packets. What Classic sends while no L4S packet waits
-    /// does not count. 90 pairs are 180 packets: 20 turns, each but the last within a pair where
-    /// nine is odd (9, 27, ...: 10 of them) and between two pairs where it is even.
+    /// Pairs of L4S packets against a Classic queue that is never empty: a pair leaves as a whole,
+    /// but for Classic's turn after each nine L4S packets. What Classic sends while no L4S packet
+    /// waits does not count. 90 pairs are 180 packets: 20 turns, each but the last within a pair
+    /// where nine is odd (9, 27, ...: 10 of them) and between two pairs where it is even.
     #[test]
     fn a_pair_is_not_parted_by_the_classic_queue_each_time() {
         let mut d = dual();

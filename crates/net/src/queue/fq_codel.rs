@@ -146,7 +146,7 @@ impl FqCodel {
     }
 
     /// The queue of a flow: RFC 8290 section 4.1.1 hashes the 5-tuple with a random number; a
-    /// flow's number stands for its 5-tuple here.
+    /// flow's number represents its 5-tuple here.
     fn queue_of(&mut self, item: &Item) -> u16 {
         let bucket = (self.hash.bits(item.flow.index() as u64) % self.buckets.len() as u64) as usize;
         if self.buckets[bucket] == NONE {
@@ -249,7 +249,7 @@ impl Discipline for FqCodel {
     fn bytes(&self) -> u64 {
         self.bytes
     }
-    /// The link looked for a packet and found none: by the rules of `dequeue` no queue stays on a
+    /// The link requested a packet and found none: by the rules of `dequeue` no queue stays on a
     /// list.
     fn found_empty(&mut self) {
         for n in self.new.drain(..).chain(self.old.drain(..)) {
@@ -302,8 +302,8 @@ mod tests {
         assert!((large - small).abs() <= 1514 + 1500, "{large} {small}");
     }
 
-    /// The sparse-flow optimisation: a flow that comes back after its queue has emptied is new, and
-    /// is served before the bulk flow whatever that has waiting.
+    /// The sparse-flow optimisation: a flow that returns after its queue has emptied is new, and is
+    /// served before the bulk flow, even if that has packets waiting.
     #[test]
     fn a_sparse_flow_goes_first() {
         let mut q = fq(&FqCodelConfig::default());
@@ -340,10 +340,10 @@ mod tests {
         assert_eq!(drops.len(), 64);
     }
 
-    /// CoDel judges each queue by itself: a flow that waits long is dropped from, a sparse one is
-    /// not.
+    /// CoDel treats each queue separately: packets of a flow that waits long are dropped, those of
+    /// a sparse one are not.
     #[test]
-    fn only_the_flow_that_stands_is_dropped_from() {
+    fn only_the_flow_with_a_standing_queue_is_dropped_from() {
         let mut q = fq(&FqCodelConfig { quantum: Bytes(1514), ..FqCodelConfig::default() });
         let (mut drops, mut marked) = (Vec::new(), 0);
         (0..2000).for_each(|n| q.enqueue(Instant(0), of(0, n, 1500), &mut drops, &mut 0));

@@ -42,7 +42,7 @@ impl QueueKind for HeadDropConfig {
     }
 }
 
-/// At work.
+/// A running queue.
 #[derive(Clone, Debug)]
 pub(super) struct HeadDrop {
     fifo: Fifo,

@@ -1,4 +1,4 @@
-//! What a kind of queue has to say of itself, and what it does at work.
+//! The description of a kind of queue, and its behaviour.
 
 use lasthop_units::{Bitrate, Bytes, Duration, Instant};
 
@@ -7,7 +7,7 @@ use crate::registry::{Entry, Parameter};
 pub(super) use crate::registry::{Wrong, parameter};
 use crate::{Dropped, Ecn, Item};
 
-/// Where a queue stands: keys its draws, and gives the time that a packet takes there.
+/// The place of a queue: keys its draws, and gives the time that a packet takes there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Site {
     /// Seed of the run.
@@ -29,7 +29,7 @@ impl Site {
 pub(super) trait QueueKind {
     /// Its row of [`QUEUES`](super::QUEUES).
     const ENTRY: Entry;
-    /// The queue at work.
+    /// The running queue.
     type Run: Discipline;
 
     /// The first mistake that types alone do not catch.
@@ -42,8 +42,8 @@ pub(super) trait QueueKind {
     fn marks(&self) -> bool {
         false
     }
-    /// It drops when it is full, by the moment of arrival alone: among periodic flows their phase
-    /// decides who loses (Floyd and Jacobson 1992).
+    /// True if it drops when it is full, by the arrival time alone: among periodic flows their
+    /// phase decides which one loses (Floyd and Jacobson 1992).
     fn has_phase_effects(&self) -> bool {
         false
     }
@@ -56,11 +56,11 @@ pub(super) trait QueueKind {
     fn build(&self, site: &Site) -> Self::Run;
 }
 
-/// A queue at work. `marked` counts packets that are marked.
+/// A running queue. `marked` counts packets that are marked.
 pub(super) trait Discipline {
     /// Takes `item` in, or drops it or others into `drops`.
     fn enqueue(&mut self, now: Instant, item: Item, drops: &mut Vec<Dropped>, marked: &mut u64);
-    /// The next item, after dropping into `drops` what has to go before it.
+    /// Returns the next item, after dropping into `drops` the items that must be dropped before it.
     fn dequeue(&mut self, now: Instant, drops: &mut Vec<Dropped>, marked: &mut u64) -> Option<Item>;
     /// Packets waiting.
     fn packets(&self) -> usize;
@@ -70,12 +70,12 @@ pub(super) trait Discipline {
     fn limit(&self) -> Limit;
     /// A new limit for what arrives from now on.
     fn set_limit(&mut self, limit: Limit);
-    /// An item that meets an empty queue and an idle server may go by the queue untouched.
+    /// True if an item that finds an empty queue and an idle server may bypass the queue.
     #[inline]
     fn may_be_bypassed(&self) -> bool {
         false
     }
-    /// The server looked for an item, found none and went idle.
+    /// The server requested an item, found none and went idle.
     #[inline]
     fn found_empty(&mut self) {}
 }

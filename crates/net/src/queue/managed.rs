@@ -43,7 +43,7 @@ pub(super) struct Managed {
 }
 
 impl Discipline for Managed {
-    /// The AQM sees each arrival, also one that does not fit.
+    /// The AQM processes each arrival, also one that does not fit.
     fn enqueue(&mut self, now: Instant, mut item: Item, drops: &mut Vec<Dropped>, marked: &mut u64) {
         match self.aqm.arrives(now, sight(&item), backlog(&self.fifo)) {
             Verdict::Pass => {}

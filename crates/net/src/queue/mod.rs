@@ -1,20 +1,19 @@
 //! Queues: small policies over one mechanism.
 //!
 //! Contract: `enqueue(now, item, drops)` takes the item or drops it (or others) with a cause;
-//! `dequeue(now, drops)` gives the next item, and may drop some on the way and mark the one it
-//! gives (an AQM's place to decide). Both are called with the true moment, in order of time, also
-//! when a pipe catches up late. A queue owns no timer: what an AQM does periodically it computes
-//! from `now`.
+//! `dequeue(now, drops)` returns the next item, and may drop some before it and mark it (here an
+//! AQM decides). Both are called with the true moment, in order of time, also when a pipe catches
+//! up late. A queue owns no timer: an AQM computes its periodic updates from `now`.
 //!
 //! A queue holds **waiting** packets only. The packet being serialised has left it and counts
-//! against no limit (the habit of ns-2, ns-3 and Linux; so a limit of zero packets is a link
-//! without a buffer, not a dead one).
+//! against no limit (as in ns-2, ns-3 and Linux; so a limit of zero packets is a link without a
+//! buffer, not a dead one).
 //!
-//! One file per kind, with its configuration (`QueueKind`) and what it does (`Discipline`); one
+//! One file per kind, with its configuration (`QueueKind`) and its behaviour (`Discipline`); one
 //! list, `built_in_queues!`, names them all. To add one: write its file, and add its module and its
 //! entry of the list here.
 
-/// Hands the list of all queues to the macro `$then`. An entry: the text in the schema of
+/// Passes the list of all queues to the macro `$then`. An entry: the text in the schema of
 /// scenarios, the variant of [`QueueConfig`], the name in scenarios, its configuration, which
 /// implements `QueueKind`, and the variant of `Policy` that it builds, unless an entry above builds
 /// the same.
@@ -121,13 +120,13 @@ impl Queue {
         item
     }
 
-    /// True if an item that meets an empty queue and an idle server may go by the queue untouched.
+    /// True if an item that finds an empty queue and an idle server may bypass the queue.
     #[inline]
     pub(crate) fn may_be_bypassed(&self) -> bool {
         self.policy.may_be_bypassed()
     }
 
-    /// The server looked for an item, found none and went idle.
+    /// The server requested an item, found none and went idle.
     #[inline]
     pub(crate) fn found_empty(&mut self) {
         self.policy.found_empty();
@@ -160,8 +159,8 @@ impl Queue {
         self.policy.limit()
     }
 
-    /// A new limit, from now on. What is inside stays, even above a smaller limit: only arrivals
-    /// are judged (head-drop makes room at the next arrival).
+    /// Sets a new limit. The contents stay, even above a smaller limit: it applies only to arrivals
+    /// (head-drop makes room at the next arrival).
     pub fn set_limit(&mut self, new: Limit) {
         self.policy.set_limit(new);
     }
@@ -234,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_smaller_limit_judges_arrivals_only() {
+    fn a_smaller_limit_applies_to_arrivals_only() {
         let mut q = Queue::drop_tail(Limit::default());
         let mut drops = Vec::new();
         (0..5).for_each(|i| q.enqueue(Instant(i), item(0, 100), &mut drops));

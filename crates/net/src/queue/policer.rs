@@ -1,9 +1,9 @@
-//! `policer`: a token bucket in front of the line. What finds too few tokens is dropped, and
-//! nothing waits for tokens.
+//! `policer`: a token bucket in front of the line. A packet that finds too few tokens is dropped,
+//! and none waits for tokens.
 //!
 //! RFC 2697 section 3, with one bucket (an excess burst size of 0, green or red): the bucket holds
 //! CBS tokens at most, one an octet, full at first, and CIR / 8 more each second; a packet of B
-//! octets passes if Tc - B >= 0, and takes B. What passes waits for the line alone.
+//! octets passes if Tc - B >= 0, and takes B. A passed packet waits only for the line.
 
 use lasthop_units::{Bitrate, Bytes, Instant};
 use schemars::JsonSchema;
@@ -65,7 +65,7 @@ impl QueueKind for PolicerConfig {
 /// Tokens of an octet: at 1 bit/s one comes in a nanosecond.
 const OCTET: u128 = 8_000_000_000;
 
-/// At work.
+/// A running queue.
 #[derive(Clone, Debug)]
 pub(super) struct Policer {
     line: Fifo,

@@ -1,5 +1,4 @@
-//! The pipe against hand-computed sequences and against a model that does one thing after the
-//! other.
+//! The pipe against hand-computed sequences and against a sequential model.
 
 use std::collections::VecDeque;
 
@@ -71,7 +70,7 @@ fn an_infinitely_fast_pipe_only_delays() {
 /// At 12 Mbit/s a packet takes 1 ms. The rate becomes 0 at 0.5 ms: packet 0, in service, continues
 /// and arrives at 1 ms; 1 and 2 wait. At 10 ms the rate becomes 6 Mbit/s: 2 ms each.
 #[test]
-fn a_rate_of_zero_stops_and_a_later_rate_goes_on() {
+fn a_rate_of_zero_stops_and_a_later_rate_continues() {
     let (mut p, mut out) = (pipe(Some(12 * MBIT), Limit::default(), delay_ms(0)), PipeOut::default());
     (0..3).for_each(|n| p.enqueue(Instant::ZERO, item(n, 1500), &mut out));
     p.set_rate(Instant::from_micros(500), Some(Bitrate(0)), &mut out);
@@ -100,8 +99,8 @@ fn a_shorter_delay_does_not_reorder_unless_reordering_is_on() {
     }
 }
 
-/// Packet n is lost exactly when the n-th draw of the hop says so, and it takes its time on the
-/// link all the same.
+/// Packet n is lost exactly if the n-th draw of the hop decides so, and it takes its time on the
+/// link also then.
 #[test]
 fn loss_follows_the_keyed_draws() {
     let wire = WireModel { loss: 0.3, ..delay_ms(0) };
@@ -167,10 +166,10 @@ fn bursts_of_losses_have_the_share_and_the_lengths_of_gilberts_chain() {
     assert!((longer - 0.75).abs() < 5.0 * 0.0099, "{longer}");
 }
 
-/// The first packet brings the bad state, from which there is no way to leave in this test. Without
-/// bursts for a while, those that come back begin in the good state, and never leave it.
+/// The first packet causes the bad state, from which there is no transition in this test. After a
+/// time without bursts, the restored bursts begin in the good state, and never leave it.
 #[test]
-fn bursts_that_are_taken_away_begin_anew() {
+fn bursts_that_are_removed_restart() {
     let bursts = |to_bad| {
         let burst = BurstLoss {
             to_bad: Ratio(to_bad),

@@ -1,4 +1,4 @@
-//! The trace link against hand-computed sequences and a model that walks from millisecond to
+//! The trace link against hand-computed sequences and a model that steps from millisecond to
 //! millisecond.
 
 use std::collections::VecDeque;
@@ -27,9 +27,8 @@ fn collect(link: &mut TraceLink, until: u64, out: &mut PipeOut) -> Vec<(usize, u
 }
 
 /// Opportunities at 1, 2, 3, 5 ms. Packets of 1000 B at 0: 0 is sent at 1; 500 B of 1 at 1 and the
-/// rest at 2 with 2 (500
-/// + 1000 = 1500); 3 at 3 alone, the other 500 B are lost, although packet 4 (at 3.5 ms) could have
-///   used them.
+/// rest at 2 with 2 (500 + 1000 = 1500); 3 at 3 alone, the other 500 B are lost, although packet 4
+/// (at 3.5 ms) could have used them.
 #[test]
 fn packets_share_an_opportunity_and_continue_in_the_next() {
     let mut l = link(&[1, 2, 3, 5], Playback::default(), Limit::default(), 10);
@@ -89,7 +88,7 @@ fn the_run_may_start_inside_the_trace() {
     assert_eq!(out.arrived.len(), 1);
 }
 
-/// A year of silence costs one binary search: this test would not end if it cost an event a
+/// A year of silence takes one binary search: this test would not end if it took an event a
 /// millisecond.
 #[test]
 fn silence_costs_nothing() {

@@ -1,4 +1,4 @@
-//! The formats that can be imported, by name and by look.
+//! The formats that can be imported, by name and by content.
 
 use std::str::FromStr;
 

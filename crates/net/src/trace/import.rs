@@ -67,7 +67,7 @@ pub fn write_mahimahi(trace: &Trace, mut out: impl Write) -> io::Result<()> {
     out.flush()
 }
 
-/// The rows of one source, whatever its format.
+/// The rows of one source, in any format.
 struct Table {
     format: TraceFormat,
     /// Index of the rate's column, from the header (5Gophers).

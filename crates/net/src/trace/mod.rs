@@ -1,4 +1,4 @@
-//! Capacity traces: when a measured link could deliver how much.
+//! Capacity traces: the times at which a measured link could deliver data, and how much.
 //!
 //! A trace is a list of **opportunities**: moments, in whole milliseconds from the start of the
 //! trace, at each of which the link can deliver a fixed number of bytes (1500 unless said

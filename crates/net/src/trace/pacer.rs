@@ -8,7 +8,7 @@ use super::{Trace, TraceError, TraceErrorKind};
 #[derive(Default)]
 pub(super) struct Pacer {
     builder: Builder,
-    /// The end of what was read [ns].
+    /// The end of the data read [ns].
     end_ns: u64,
     /// Offered up to `end_ns` [10^-12 bit].
     volume: u128,

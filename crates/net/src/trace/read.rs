@@ -1,4 +1,4 @@
-//! Reading a Mahimahi trace, line by line, whatever the file holds.
+//! Reading a Mahimahi trace, line by line, with any contents.
 
 use std::io::{self, BufRead};
 
@@ -21,11 +21,11 @@ pub const MAX_LINE: usize = 64;
 pub struct TraceError {
     /// The line, counted from 1 (for an empty or too short trace: the last one).
     pub line: u64,
-    /// What is wrong.
+    /// The mistake.
     pub kind: TraceErrorKind,
 }
 
-/// What is wrong with a trace, and what to do about it.
+/// A mistake in a trace, and its remedy.
 #[derive(Debug, Error)]
 pub enum TraceErrorKind {
     /// There is no opportunity at all.
@@ -68,7 +68,7 @@ pub enum TraceErrorKind {
     /// All opportunities at time zero.
     #[error("all times are 0, so the trace would repeat after no time at all: it must last at least 1 ms")]
     NoPeriod,
-    /// The table is not what its format says (importing only).
+    /// The table does not have its format (importing only).
     #[error("{0}")]
     Table(String),
     /// The reader failed.
@@ -162,7 +162,7 @@ fn timestamp(text: &[u8]) -> Result<u64, TraceErrorKind> {
     Ok(ms)
 }
 
-/// Collects opportunities and judges each.
+/// Collects opportunities and checks each.
 #[derive(Default)]
 pub(super) struct Builder {
     slots: Vec<Slot>,
@@ -261,7 +261,7 @@ mod tests {
         assert!(read(long.as_bytes()).unwrap_err().starts_with("line 2: the line is longer than 64 bytes"));
     }
 
-    /// A reader that gives `pattern` for ever and counts what was taken from it.
+    /// A reader that repeats `pattern` without end and counts the bytes taken from it.
     struct Endless {
         pattern: &'static [u8],
         given: u64,

@@ -1,4 +1,4 @@
-//! Values, and what the code makes of them.
+//! Values, and the evaluation of code.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -33,15 +33,15 @@ impl fmt::Display for Value {
     }
 }
 
-/// Names and their values: tcp_info's fields, the constants, and what the script assigns.
+/// Names and their values: tcp_info's fields, the constants, and the script's assignments.
 pub type Variables = BTreeMap<String, Value>;
 
 /// An assertion that does not hold, or code that cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Where the code stands in the script.
+    /// The position of the code in the script.
     pub place: SourcePosition,
-    /// What does not hold, or why the code cannot be run.
+    /// The assertion that does not hold, or the reason for which the code cannot be run.
     pub message: String,
 }
 

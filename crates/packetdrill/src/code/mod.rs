@@ -1,4 +1,4 @@
-//! The code between `%{` and `}%`: the small part of Python that scripts use to look at tcp_info.
+//! The code between `%{` and `}%`: the subset of Python with which scripts check tcp_info.
 //!
 //! Assignments (`=`, `+=`, `-=`, `*=`), `assert condition, message`, `print(...)` and expressions:
 //! arithmetic, chained comparisons, `and`, `or`, `not`, `in` on tuples, `abs`, `min`, `max`, `int`,
@@ -43,12 +43,12 @@ enum Node {
 }
 
 impl Code {
-    /// Reads code that starts at `place`.
+    /// Parses code that starts at `place`.
     pub fn parse(text: &str, place: SourcePosition) -> Result<Code, Problem> {
         parse::statements(text, place).map(|statements| Code { statements })
     }
 
-    /// Runs it. What is printed is appended to `printed`.
+    /// Runs the code. Printed text is appended to `printed`.
     pub fn run(&self, variables: &mut Variables, printed: &mut Vec<String>) -> Result<(), Failure> {
         for (place, statement) in &self.statements {
             eval::run(statement, variables, printed).map_err(|message| Failure { place: *place, message })?;
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn assertions_chain_compare_and_tell_their_message() {
+    fn assertions_chain_compare_and_report_their_message() {
         assert!(run("assert tcpi_snd_cwnd == 10, tcpi_snd_cwnd").is_ok());
         assert!(run("assert 9 <= tcpi_snd_cwnd <= 11 and not tcpi_snd_cwnd != 10").is_ok());
         let failed = run("assert tcpi_snd_cwnd == 11, 'cwnd=%d' % tcpi_snd_cwnd").unwrap_err();
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_named_with_its_place() {
+    fn unknown_code_is_named_with_its_place() {
         assert!(run("assert nothing == 1").unwrap_err().contains("nothing"));
         let e =
             Code::parse("a = 1\n  import os", SourcePosition { line: 7, column: 3 }).unwrap_err().to_string();

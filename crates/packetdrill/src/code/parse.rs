@@ -1,10 +1,10 @@
-//! From words to statements, by precedence.
+//! Parser from tokens to statements, by precedence.
 
 use super::token::{Token, tokens};
 use super::{Node, Statement, Value};
 use crate::problem::{Problem, SourcePosition};
 
-/// How deep expressions may nest.
+/// Largest depth of nested expressions.
 const DEPTH_MAX: u32 = 64;
 
 pub(super) fn statements(
@@ -107,7 +107,7 @@ impl Parser<'_> {
         Ok(Statement::Expression(self.expression()?))
     }
 
-    /// The words from `from` to `to`, for messages.
+    /// The tokens from `from` to `to`, for messages.
     fn spelled(&self, from: usize, to: usize) -> String {
         let words = self.tokens[from..to].iter().map(|(_, t)| match t {
             Token::Int(n) => n.to_string(),
@@ -213,7 +213,7 @@ impl Parser<'_> {
         Ok(node)
     }
 
-    /// Values up to a closing parenthesis, and whether a comma ended the last.
+    /// Parses values up to a closing parenthesis; also returns whether a comma ended the last.
     fn items(&mut self) -> Result<(Vec<Node>, bool), Problem> {
         let mut found = vec![];
         let mut comma = false;

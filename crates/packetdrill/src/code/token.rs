@@ -1,4 +1,4 @@
-//! Words of the code.
+//! Tokens of the code.
 
 use crate::problem::{Problem, SourcePosition};
 
@@ -13,13 +13,13 @@ pub(super) enum Token {
     End,
 }
 
-/// Longest first.
+/// Operators and punctuation, longest first.
 const SIGNS: &[&str] = &[
     "**", "//", "==", "!=", "<=", ">=", "<<", ">>", "+=", "-=", "*=", "<", ">", "=", "+", "-", "*", "/", "%",
     "(", ")", ",", "&", "|", "^",
 ];
 
-/// Every word with its place.
+/// Splits code into tokens, each with its place.
 pub(super) fn tokens(text: &str, start: SourcePosition) -> Result<Vec<(SourcePosition, Token)>, Problem> {
     let mut found = vec![];
     let (mut place, mut depth) = (start, 0u32);

@@ -7,17 +7,17 @@ use super::options::SocketOptions;
 use super::world::{Kind, Socket, World};
 use crate::script::{Call, Expr};
 
-/// What became of a call.
+/// The outcome of a call.
 pub(super) enum Step {
-    /// It waits.
+    /// It blocks.
     Blocks,
     Done(Returned),
-    /// Something beside the returned value is not as the script says, or the call makes no sense.
+    /// The call is invalid, or another result than the returned value differs from the script.
     Wrong(String),
     NotApplicable(String),
 }
 
-/// What a call returned.
+/// The result of a call.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Returned {
     pub value: i64,
@@ -31,7 +31,7 @@ const fn error(name: &'static str) -> Step {
     Step::Done(Returned { value: -1, error: Some(name) })
 }
 
-/// Whether a call returned what the script says.
+/// Compares the result of a call with the script.
 pub(super) fn compare(call: &Call, returned: &Returned) -> Result<(), String> {
     let spelled = |v: Option<i64>, e: Option<&str>| {
         format!("{}{}", v.map_or("?".into(), |v| v.to_string()), e.map_or(String::new(), |e| format!(" {e}")))
@@ -47,7 +47,7 @@ pub(super) fn compare(call: &Call, returned: &Returned) -> Result<(), String> {
 }
 
 impl World {
-    /// Runs a call, or continues one that waits; `progress` is the call's own.
+    /// Runs a call, or continues one that waits; `progress` is the state of this call.
     pub fn call(&mut self, call: &Call, progress: &mut u64) -> Step {
         let step = self.dispatch(call, progress);
         self.transmit();
@@ -100,7 +100,7 @@ impl World {
         if !matches!(call.args.get(2), Some(Expr::Int(0))) && !named(2, &["IPPROTO_TCP"]) {
             return Step::NotApplicable("protocols other than TCP".into());
         }
-        // Descriptors are the script's: a real host would have taken the next free number.
+        // The script chooses descriptors: a real host takes the next free number.
         let fd = call.result.unwrap_or(3);
         let options = SocketOptions { nonblocking: named(1, &["SOCK_NONBLOCK"]), ..SocketOptions::default() };
         self.sockets.insert(fd, Socket { kind: Kind::Fresh, options });
@@ -215,7 +215,7 @@ impl World {
         if c.write_shut || c.state() == State::Closed {
             return error("EPIPE");
         }
-        // Who waits for memory is woken when a third of it is free.
+        // A writer that waits for memory continues when a third of it is free.
         let woken = *progress == 0 || self.is_writeable(i);
         let c = &mut self.connections[i];
         if c.established && woken {
@@ -231,7 +231,7 @@ impl World {
         }
     }
 
-    /// Hands octets to the endpoint as far as the send buffer takes them.
+    /// Writes octets to the endpoint as far as the send buffer has room.
     fn push(
         &mut self,
         i: usize,
@@ -250,8 +250,8 @@ impl World {
         if let Kind::Connected(i) = socket.kind {
             let now = self.now;
             let c = &mut self.connections[i];
-            // RFC 9293 section 3.6.1 and RFC 2525 section 2.17: what was not read is lost, and a
-            // reset shows it.
+            // RFC 9293 section 3.6.1 and RFC 2525 section 2.17: data that was not read is lost, and
+            // a reset reports it.
             if c.endpoint.readable() > 0 || socket.options.linger_zero {
                 c.endpoint.abort(now);
             } else {
@@ -313,7 +313,7 @@ impl World {
         match name.as_str() {
             "TCP_NODELAY" => {
                 options.nodelay = value != 0;
-                // Setting it anew pushes what a cork holds.
+                // Setting TCP_NODELAY again sends data that a cork holds back.
                 if let (Some(i), true) = (connection, options.nodelay) {
                     self.connections[i].endpoint.set_nagle(self.now, false);
                 }
@@ -322,7 +322,7 @@ impl World {
             "TCP_MAXSEG" => {
                 options.max_segment = u64::try_from(value).ok().filter(|v| (88..=32_767).contains(v))
             }
-            // sock_setsockopt: doubled, and not below a floor.
+            // sock_setsockopt: doubled, with a lower bound.
             "SO_SNDBUF" | "SO_SNDBUFFORCE" => {
                 options.send_buffer = Some((2 * value.clamp(0, 1 << 30)).max(4608) as u64)
             }
@@ -349,7 +349,7 @@ impl World {
         ok(0)
     }
 
-    /// Options that change a connection that is there already.
+    /// Applies options that change an existing connection.
     fn apply(&mut self, i: usize, options: &SocketOptions) {
         let now = self.now;
         let endpoint = &mut self.connections[i].endpoint;
@@ -489,7 +489,7 @@ impl World {
         wrong.map_or_else(|| ok(ready), Step::Wrong)
     }
 
-    /// What poll() would say of a descriptor.
+    /// The result of poll() for a descriptor.
     fn ready(&self, fd: i64) -> Vec<&'static str> {
         let Some(socket) = self.sockets.get(&fd) else { return vec!["POLLNVAL"] };
         let mut found = vec![];
@@ -522,7 +522,7 @@ impl World {
         found
     }
 
-    /// A writer would be woken.
+    /// True if a blocked writer would continue.
     fn has_room(&self, i: usize, options: &SocketOptions) -> bool {
         let lowat = if options.notsent_lowat > 0 {
             options.notsent_lowat
@@ -548,9 +548,7 @@ impl World {
     }
 }
 
-// Arguments.
-
-/// How many octets a call moves.
+/// Number of octets of a call.
 fn length(call: &Call) -> Option<u64> {
     let n = match call.name.as_str() {
         "sendmsg" | "recvmsg" => vector(member(call.args.get(1)?, "msg_iov")?)?,
@@ -560,7 +558,7 @@ fn length(call: &Call) -> Option<u64> {
     u64::try_from(n).ok().filter(|n| *n < 1 << 40)
 }
 
-/// The octets of `[{..., 40}, {..., 60}]`.
+/// Number of octets of `[{..., 40}, {..., 60}]`.
 fn vector(e: &Expr) -> Option<i64> {
     let Expr::List(all) = e else { return None };
     all.iter().try_fold(0i64, |sum, one| match one {
@@ -569,7 +567,7 @@ fn vector(e: &Expr) -> Option<i64> {
     })
 }
 
-/// A number, or the only one of a list.
+/// Reads a number, or the only one of a list.
 fn int(e: &Expr) -> Option<i64> {
     match e {
         Expr::Int(n) => Some(*n),
@@ -585,7 +583,7 @@ fn first(e: &Expr) -> Option<&Expr> {
     }
 }
 
-/// The constant `name` is, or is among, `e`.
+/// True if `e` is the constant `name` or contains it.
 fn has(e: &Expr, name: &str) -> bool {
     names(e).contains(&name)
 }
@@ -598,7 +596,7 @@ fn names(e: &Expr) -> Vec<&str> {
     }
 }
 
-/// A field of a record, which may stand in a list.
+/// A field of a record, which may be in a list.
 fn member<'a>(e: &'a Expr, key: &str) -> Option<&'a Expr> {
     match e {
         Expr::Record(fields) => fields.iter().find(|f| f.0.as_deref() == Some(key)).map(|f| &f.1),

@@ -1,4 +1,4 @@
-//! One connection of the host, and the numbers by which the script names it.
+//! One connection of the host, and the conversion between its numbers and those of the script.
 
 use lasthop_tcp::{Config, Endpoint, Event, Flags, SackBlocks, Segment, State, SynOptions, Timestamps};
 use lasthop_units::{Ecn, Instant, Seq, SeqRange};
@@ -8,21 +8,21 @@ use crate::script::Packet;
 /// A connection.
 pub(super) struct Connection {
     pub endpoint: Endpoint,
-    /// Our initial sequence number, and what the script takes it for.
+    /// The endpoint's initial sequence number, and the script's number for it.
     isn: u32,
     pub script_isn: u32,
-    /// The peer's initial sequence number: the script's is used as it is.
+    /// The peer's initial sequence number, which is that of the script.
     peer_isn: u32,
     clock: Clock,
     /// When the set-up is aborted.
     pub set_up_until: Option<Instant>,
-    /// The host is a 4.4BSD.
+    /// True for a 4.4BSD host.
     pub bsd: bool,
-    /// The descriptor that listens, if the peer opened.
+    /// The listening descriptor of a passive open.
     pub listener: Option<i64>,
     pub established: bool,
     pub accepted: bool,
-    /// What the next call returns.
+    /// The error of the next call.
     pub error: Option<&'static str>,
     /// shutdown(SHUT_RD) and shutdown(SHUT_WR), or close.
     pub read_shut: bool,
@@ -30,16 +30,16 @@ pub(super) struct Connection {
     pub peer_closed: bool,
 }
 
-/// How the script's timestamps relate to ours.
+/// The relation of the script's timestamps to those of the endpoint.
 #[derive(Default)]
 struct Clock {
-    /// The first of the script, and ours at that time.
+    /// The first timestamp of the script, and the endpoint's at that time.
     first: Option<(u32, u32)>,
-    /// Every value that the script has expected, and ours.
+    /// Every timestamp that the script has expected, and that of the endpoint.
     seen: Vec<(u32, u32)>,
 }
 
-/// The first number we send from; nothing depends on it.
+/// The endpoint's initial sequence number; no result depends on it.
 const ISN: u32 = 1_000_000;
 
 impl Connection {
@@ -47,8 +47,8 @@ impl Connection {
         Connection::from_number(config, listener, ISN)
     }
 
-    /// The end of no connection: it answers everything with a reset, whose number is 0 or the
-    /// peer's.
+    /// Creates an endpoint in CLOSED: its response to every segment is a reset, whose number is 0
+    /// or the peer's.
     pub fn closed(config: Config) -> Connection {
         Connection::from_number(config, None, 0)
     }
@@ -86,7 +86,7 @@ impl Connection {
         self.endpoint.poll_at().into_iter().chain(limit).min()
     }
 
-    /// Its moment has come.
+    /// Processes timers that have expired.
     pub fn on_time(&mut self, now: Instant) {
         let before = self.state();
         self.endpoint.on_time(now);
@@ -101,13 +101,13 @@ impl Connection {
         matches!(self.state(), State::SynSent | State::SynReceived)
     }
 
-    /// A packet of the script arrives.
+    /// Receives a packet of the script.
     pub fn receive(&mut self, now: Instant, p: &Packet) {
         let syn = p.flags.has(Flags::SYN);
         if syn && !self.endpoint.state().is_synchronized() {
             self.peer_isn = p.seq;
         }
-        // Numbers are absolute in a SYN, and relative to the initial ones in everything else.
+        // Numbers are absolute in a SYN, and relative to the initial ones in all other packets.
         let seq = if syn { p.seq } else { p.seq.wrapping_add(self.peer_isn) };
         let base = if syn { self.isn.wrapping_sub(self.script_isn) } else { self.isn };
         let ours = |n: u32| Seq(n.wrapping_add(base));
@@ -134,7 +134,7 @@ impl Connection {
         self.take_events(before);
     }
 
-    /// What has happened, for the calls.
+    /// Takes the events that matter to system calls.
     pub fn take_events(&mut self, before: State) {
         while let Some(event) = self.endpoint.poll_event() {
             match event {
@@ -156,7 +156,7 @@ impl Connection {
         }
     }
 
-    /// A segment of ours in the numbers of the script.
+    /// Converts a segment of the endpoint to the numbers of the script.
     pub fn spelled(&self, s: &Segment) -> Packet {
         let syn = s.flags.has(Flags::SYN);
         let base = if syn { self.isn.wrapping_sub(self.script_isn) } else { self.isn };
@@ -185,7 +185,7 @@ impl Connection {
         }
     }
 
-    /// The script calls our timestamp `ours` by `script`.
+    /// Records that the script's timestamp `script` stands for the endpoint's `ours`.
     pub fn learn_clock(&mut self, script: u32, ours: u32) {
         self.clock.first.get_or_insert((script, ours));
         self.clock.seen.push((script, ours));

@@ -1,4 +1,4 @@
-//! tcp_info as scripts see it: whole numbers, times in microseconds or milliseconds as in Linux'
+//! tcp_info for scripts: whole numbers, times in microseconds or milliseconds as in Linux'
 //! structure.
 
 use lasthop_tcp::{CaState, State};
@@ -6,7 +6,7 @@ use lasthop_units::{Duration, Instant};
 
 use super::connection::Connection;
 
-/// The names of values.
+/// Names of constants, with their values.
 pub(super) const CONSTANTS: &[(&str, i64)] = &[
     ("TCP_ESTABLISHED", 1),
     ("TCP_SYN_SENT", 2),
@@ -19,7 +19,7 @@ pub(super) const CONSTANTS: &[(&str, i64)] = &[
     ("TCP_LAST_ACK", 9),
     ("TCP_LISTEN", 10),
     ("TCP_CLOSING", 11),
-    // The names that FreeBSD's fork of the tool has for the states.
+    // Names of the states in FreeBSD's fork of the tool.
     ("TCPI_CLOSED", 7),
     ("TCPI_LISTEN", 10),
     ("TCPI_SYN_SENT", 2),
@@ -49,7 +49,7 @@ const OPT_SACK: i64 = 2;
 const OPT_WSCALE: i64 = 4;
 const OPT_ECN: i64 = 8;
 
-/// The fields, without the prefix.
+/// The fields, without the prefix of their names.
 pub(super) fn fields(c: &Connection, now: Instant) -> Vec<(&'static str, i64)> {
     let i = c.endpoint.info();
     let n = c.endpoint.counters();
@@ -108,7 +108,7 @@ pub(super) fn fields(c: &Connection, now: Instant) -> Vec<(&'static str, i64)> {
     ]
 }
 
-/// The options in force.
+/// The options in force, as bits.
 fn options(c: &Connection) -> i64 {
     let options = c.endpoint.options_in_use();
     [
@@ -123,7 +123,7 @@ fn options(c: &Connection) -> i64 {
     .sum()
 }
 
-/// The number that tcp_info has for a state.
+/// The number of a state in tcp_info.
 pub(super) const fn state(s: State) -> i64 {
     match s {
         State::Established => 1,

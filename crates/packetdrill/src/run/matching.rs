@@ -1,8 +1,9 @@
-//! Expected packets against those that left.
+//! Comparison of expected packets with sent segments.
 //!
-//! A script that runs over a device with segmentation offload expects one long packet where
-//! segments leave here. So segments are put together until their data is as long as the expected
-//! packet's, as the original tool does: sequence number of the first, everything else of the last.
+//! A script that runs over a device with segmentation offload expects one long packet where the
+//! endpoint sends segments. So segments are merged until their data is as long as the expected
+//! packet's, as in the original tool: the sequence number is that of the first, all other fields
+//! are those of the last.
 
 use std::fmt::Write;
 
@@ -13,7 +14,7 @@ use super::world::{Sent, World};
 use super::{Window, seconds};
 use crate::script::Packet;
 
-/// Segments put together.
+/// Segments that are merged.
 #[derive(Default)]
 pub(super) struct Gathered {
     sent: Vec<Sent>,
@@ -26,12 +27,12 @@ impl Gathered {
         self.sent.push(sent);
     }
 
-    /// As much as the expected packet, or more.
+    /// True if they have at least as much data as the expected packet.
     pub fn is_enough(&self, expected: &Packet, strict: bool) -> bool {
         strict || self.len >= u64::from(expected.len)
     }
 
-    /// The packet that they are together.
+    /// The merged packet.
     fn whole(&self) -> Option<(Instant, usize, Segment)> {
         let (first, last) = (self.sent.first()?, self.sent.last()?);
         let mut whole = last.segment;
@@ -43,7 +44,7 @@ impl Gathered {
         Some((last.at, last.connection, whole))
     }
 
-    /// Whether this is what the script says.
+    /// Compares the merged packet with the script.
     pub fn compare(&self, expected: &Packet, world: &mut World, window: Window) -> Result<(), String> {
         let Some((at, connection, segment)) = self.whole() else { return Err("nothing was sent".into()) };
         let tick = world.settings.tool.timestamp_tick;
@@ -63,7 +64,7 @@ impl Gathered {
             .map_err(|e| explain(&e, expected, window, seen))
     }
 
-    /// Nothing is left out between the segments.
+    /// Checks that there are no gaps between the segments.
     fn continuous(&self, expected: &Packet) -> Result<(), String> {
         if self.len != u64::from(expected.len) {
             return Err(format!("length: expected {} octets, actual {}", expected.len, self.len));
@@ -77,7 +78,7 @@ impl Gathered {
         Ok(())
     }
 
-    /// The expected packet did not come.
+    /// The message for an expected packet that was not sent.
     pub fn missing(&self, expected: &Packet, window: Window, now: Instant) -> String {
         let what = format!("the packet did not come before {} s", seconds(now));
         explain(&what, expected, window, self.sent.iter().map(|s| (s.at, &s.packet)))
@@ -182,7 +183,7 @@ fn or_none<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(|| "none".to_owned(), |v| v.to_string())
 }
 
-/// A packet as scripts write it.
+/// A packet in the syntax of scripts.
 pub(super) fn spell(p: &Packet) -> String {
     let mut text = String::new();
     if let Some(ecn) = p.ecn.filter(|&e| e > 0) {

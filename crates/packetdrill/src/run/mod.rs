@@ -1,4 +1,4 @@
-//! Plays a script: the world of one host, whose sockets are simulated endpoints.
+//! Runs a script in a world of one host, whose sockets are simulated endpoints.
 
 mod calls;
 mod connection;
@@ -16,10 +16,10 @@ use crate::settings::{Refused, Request, Settings};
 use calls::Step;
 use world::World;
 
-/// Why a script did not pass.
+/// The reason for which a script did not pass.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failed {
-    /// Something was not as it says.
+    /// A packet or result was not as stated.
     #[error("{}:{}: {message}", place.line, place.column)]
     At {
         /// The event.
@@ -27,12 +27,12 @@ pub enum Failed {
         /// Expected and actual.
         message: String,
     },
-    /// It cannot be run.
+    /// The script cannot be run.
     #[error(transparent)]
     Problem(#[from] Problem),
 }
 
-/// What happened, line by line.
+/// The events of a run, line by line.
 #[derive(Clone, Debug, Default)]
 pub struct Transcript {
     /// Lines.
@@ -41,7 +41,7 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Kept only if `wanted`.
+    /// Creates a transcript, which is kept only if `wanted`.
     pub const fn new(wanted: bool) -> Transcript {
         Transcript { lines: vec![], wanted }
     }
@@ -52,7 +52,8 @@ impl Transcript {
     }
 }
 
-/// How long after its time an expected packet is still waited for, so that a late one can be shown.
+/// Time after its window for which an expected packet is still awaited, so that a late one can be
+/// reported.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Runs a script.
@@ -83,18 +84,18 @@ pub fn run(script: &Script, request: &Request, transcript: &mut Transcript) -> R
 struct Blocked<'a> {
     event: &'a Event,
     call: &'a crate::script::Call,
-    /// What it has done so far.
+    /// Its state so far.
     progress: u64,
-    /// When it is to return.
+    /// The time at which it must return.
     window: Window,
 }
 
-/// When something is expected.
+/// The time at which an event is expected.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     from: Instant,
     to: Instant,
-    /// How far off it may be.
+    /// The tolerance of this time.
     tolerance: Duration,
     any: bool,
 }
@@ -127,7 +128,7 @@ fn seconds(t: Instant) -> String {
 struct Player<'a, 't> {
     world: World,
     variables: Variables,
-    /// The event before: its time, and whether it was an injected packet.
+    /// Time of the previous event, and whether it was an injected packet.
     last: Option<(Instant, bool)>,
     blocked: Option<Blocked<'a>>,
     transcript: &'t mut Transcript,
@@ -178,8 +179,8 @@ impl<'a> Player<'a, '_> {
         Ok(())
     }
 
-    /// When an event is due. Relative times count from now, but from the scheduled time of
-    /// the packet before when both are injected.
+    /// The time at which an event is due. Relative times count from now, or from the scheduled time
+    /// of the previous packet if both are injected.
     fn window(&self, time: Time, inbound: bool) -> Window {
         let base = match self.last {
             Some((at, true)) if inbound => at,
@@ -199,7 +200,7 @@ impl<'a> Player<'a, '_> {
         Window { from, to, tolerance, any: time == Time::Any }
     }
 
-    /// Lets time pass up to `to`.
+    /// Advances the time to `to`.
     fn advance_to(&mut self, to: Instant, place: SourcePosition) -> Result<(), Failed> {
         if to < self.world.now {
             let (to, now) = (seconds(to), seconds(self.world.now));
@@ -239,7 +240,7 @@ impl<'a> Player<'a, '_> {
         }
     }
 
-    /// The variables of the code: tcp_info of the connection under test, and the constants.
+    /// Sets the variables of the code: tcp_info of the connection under test, and the constants.
     fn look(&mut self) {
         for (name, value) in info::CONSTANTS {
             self.variables.insert((*name).to_owned(), Value::Int(*value));
@@ -286,7 +287,7 @@ impl<'a> Player<'a, '_> {
         Window { from: at, to: at, tolerance: tolerance.max(window.tolerance), any: false }
     }
 
-    /// What the relative time of an event was counted from.
+    /// The time from which the relative time of an event was counted.
     fn last_base(&self, window: Window, time: Time) -> Instant {
         match time {
             Time::Relative(t) => Instant(window.from.0.saturating_sub(t.max(0) as u64 * 1000)),
@@ -294,7 +295,7 @@ impl<'a> Player<'a, '_> {
         }
     }
 
-    /// Continues a call that blocks, if it can.
+    /// Continues a call that blocks, if possible.
     fn try_blocked(&mut self) -> Result<(), Failed> {
         let Some(mut blocked) = self.blocked.take() else { return Ok(()) };
         let fail = |message| Failed::At { place: blocked.event.place, message };

@@ -5,7 +5,7 @@ use lasthop_units::Duration;
 
 use crate::settings::Settings;
 
-/// What setsockopt() and fcntl() have set on a descriptor.
+/// Values set on a descriptor by setsockopt() and fcntl().
 #[derive(Clone, Debug, Default)]
 pub(super) struct SocketOptions {
     pub nonblocking: bool,
@@ -13,7 +13,7 @@ pub(super) struct SocketOptions {
     pub cork: bool,
     /// TCP_MAXSEG.
     pub max_segment: Option<u64>,
-    /// SO_SNDBUF and SO_RCVBUF as the kernel keeps them: twice the requested value.
+    /// SO_SNDBUF and SO_RCVBUF as the kernel stores them: twice the requested value.
     pub send_buffer: Option<u64>,
     pub receive_buffer: Option<u64>,
     /// SO_LINGER with a time of 0.
@@ -27,12 +27,12 @@ pub(super) struct SocketOptions {
     pub user_timeout: u64,
     /// TCP_NOTSENT_LOWAT.
     pub notsent_lowat: u64,
-    /// Anything else: the number last set.
+    /// Any other option: the number last set.
     pub others: Vec<(String, i64)>,
 }
 
 impl SocketOptions {
-    /// What they mean to a new connection.
+    /// Applies the options to the configuration of a new connection.
     pub fn configure(&self, config: &mut Config) {
         config.acks.nagle = !self.nodelay;
         if self.no_options {
@@ -46,7 +46,7 @@ impl SocketOptions {
         }
     }
 
-    /// Limits of an endpoint that may change at any time.
+    /// Sets limits of an endpoint that may change at any time.
     pub fn apply_limits(&self, endpoint: &mut Endpoint, settings: &Settings) {
         endpoint.set_send_buffer(self.send_buffer.unwrap_or(settings.buffers.send));
         let lowat = if self.notsent_lowat > 0 { self.notsent_lowat } else { settings.buffers.notsent_lowat };

@@ -1,4 +1,4 @@
-//! The host: its clock, its connections, its sockets, and what has left it.
+//! The host: its clock, its connections, its sockets, and its sent segments.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,7 +10,7 @@ use super::options::SocketOptions;
 use crate::script::Packet;
 use crate::settings::Settings;
 
-/// What a descriptor stands for.
+/// The kind of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Fresh,
@@ -24,12 +24,12 @@ pub(super) struct Socket {
     pub options: SocketOptions,
 }
 
-/// A segment that has left.
+/// A segment that was sent.
 pub(super) struct Sent {
     pub at: Instant,
     pub connection: usize,
     pub segment: Segment,
-    /// In the script's numbers, as far as they were known when it was taken.
+    /// In the script's numbers, as far as the relation was known when it was taken.
     pub packet: Packet,
 }
 
@@ -38,16 +38,16 @@ pub(super) struct World {
     pub settings: Settings,
     pub connections: Vec<Connection>,
     pub sockets: BTreeMap<i64, Socket>,
-    /// The connection that packets of the script belong to.
+    /// The connection to which packets of the script belong.
     current: Option<usize>,
     wire: VecDeque<(Instant, usize, Segment)>,
     /// When a blocked call is tried again.
     pub wake: Option<Instant>,
-    /// Timers that may still fire.
+    /// Number of timers that may still expire.
     budget: u32,
 }
 
-/// More timers than any sensible script needs.
+/// More timers than a valid script needs.
 const BUDGET: u32 = 1_000_000;
 
 impl World {
@@ -64,12 +64,12 @@ impl World {
         }
     }
 
-    /// The connection whose tcp_info the code sees.
+    /// The connection whose tcp_info the code gets.
     pub fn under_test(&self) -> Option<&Connection> {
         self.current.and_then(|i| self.connections.get(i))
     }
 
-    /// The state of a socket that has no connection; `None`: there is no socket.
+    /// The state of a socket that has no connection; `None` without a socket.
     pub fn state_without_connection(&self) -> Option<State> {
         let socket = self.sockets.values().next()?;
         Some(if socket.kind == Kind::Listening { State::Listen } else { State::Closed })
@@ -84,7 +84,7 @@ impl World {
         timers.chain(self.wake).min().map(|at| at.max(Instant(self.now.0 + 1)))
     }
 
-    /// Time passes to `to`, before which no timer is due.
+    /// Advances the time to `to`, before which no timer is due.
     pub fn advance(&mut self, to: Instant) {
         self.now = self.now.max(to);
         self.budget = self.budget.saturating_sub(1);
@@ -99,7 +99,7 @@ impl World {
         self.transmit();
     }
 
-    /// What may leave leaves.
+    /// Sends the segments that the endpoints may send.
     pub fn transmit(&mut self) {
         for (i, c) in self.connections.iter_mut().enumerate() {
             let before = c.state();
@@ -110,16 +110,16 @@ impl World {
         }
     }
 
-    /// The oldest segment that the script has not looked at.
+    /// Takes the oldest sent segment that the script has not compared.
     pub fn take_sent(&mut self) -> Option<Sent> {
         let (at, connection, segment) = self.wire.pop_front()?;
         let packet = self.connections.get(connection)?.spelled(&segment);
         Some(Sent { at, connection, segment, packet })
     }
 
-    /// A packet of the script arrives.
+    /// Injects a packet of the script.
     pub fn inject(&mut self, p: &Packet) -> Result<(), String> {
-        // FreeBSD looks at TIME-WAIT before net.inet.tcp.drop_synfin.
+        // FreeBSD checks TIME-WAIT before net.inet.tcp.drop_synfin.
         let waits = self.under_test().is_some_and(|c| c.state() == State::TimeWait);
         if self.settings.drop_syn_fin && p.flags.has(Flags::SYN) && p.flags.has(Flags::FIN) && !waits {
             return Ok(());
@@ -152,7 +152,7 @@ impl World {
         self.add(listener)
     }
 
-    /// A new connection, for a SYN to `listener` or for connect().
+    /// Adds a connection, for a SYN to `listener` or for connect().
     pub fn add(&mut self, listener: Option<i64>) -> Result<usize, String> {
         if self.connections.len() >= 1000 {
             return Err("more than 1000 connections".into());

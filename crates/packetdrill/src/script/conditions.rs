@@ -54,20 +54,20 @@ impl Defines {
     }
 }
 
-/// An `#if` and what belongs to it.
+/// An `#if` and its branches.
 struct Level {
     place: SourcePosition,
-    /// The part in hand counts.
+    /// True if lines of the present branch count.
     active: bool,
-    /// A part of this `#if` has counted.
+    /// True if a branch of this `#if` has counted.
     taken: bool,
-    /// The `#if` itself stands where lines count.
+    /// True if the lines around the `#if` count.
     outer: bool,
     has_else: bool,
 }
 
-/// The text without the directives and without the parts that do not count, and the symbols at its
-/// end.
+/// Returns the text without the directives and without the branches that do not count, and the
+/// symbols at its end.
 pub(super) fn select(text: &str, defines: &Defines) -> Result<(String, Defines), Problem> {
     let mut defines = defines.clone();
     let mut levels: Vec<Level> = vec![];
@@ -164,7 +164,7 @@ impl<'a> Directive<'a> {
     }
 }
 
-/// The expression of an `#if`; `None` where the text is none.
+/// The expression of an `#if`; `None` if the text is no expression.
 struct Condition<'a> {
     text: &'a str,
     defines: &'a Defines,
@@ -254,7 +254,7 @@ fn mistake(place: SourcePosition, message: &str) -> Problem {
     Problem::Mistake { place, message: message.to_owned() }
 }
 
-/// Terms that a condition may have.
+/// Largest number of terms in a condition.
 const DEPTH_MAX: u32 = 256;
 
 #[cfg(test)]

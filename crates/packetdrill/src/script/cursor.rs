@@ -2,7 +2,7 @@
 
 use super::{Defines, Problem, SourcePosition};
 
-/// A position in a text. Scripts are ASCII; anything else may stand in comments and strings.
+/// A position in a text. Scripts are ASCII, except for comments and strings.
 pub(super) struct Cursor<'a> {
     text: &'a str,
     at: usize,
@@ -10,8 +10,7 @@ pub(super) struct Cursor<'a> {
     defines: &'a Defines,
 }
 
-/// The longest time that an event may name [s]: clocks count nanoseconds in 64 bits, and times add
-/// up.
+/// The longest time of an event [s]: clocks count nanoseconds in 64 bits, and times are added.
 const LATEST: i64 = 1 << 20;
 
 impl<'a> Cursor<'a> {
@@ -52,7 +51,7 @@ impl<'a> Cursor<'a> {
         while self.at < end && self.next().is_some() {}
     }
 
-    /// Takes `word` if it is next.
+    /// Consumes `word` if it is next.
     pub fn take(&mut self, word: &str) -> bool {
         let found = self.starts(word);
         if found {
@@ -61,7 +60,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Takes characters while they satisfy `wanted`.
+    /// Consumes characters while they satisfy `wanted`.
     pub fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> &'a str {
         let start = self.at;
         while self.peek().is_some_and(&wanted) {
@@ -70,7 +69,7 @@ impl<'a> Cursor<'a> {
         &self.text[start..self.at]
     }
 
-    /// Takes everything up to `end`, and `end`.
+    /// Consumes everything up to `end`, and `end`.
     pub fn take_until(&mut self, end: &str, what: &str) -> Result<&'a str, Problem> {
         let start = self.place;
         let Some(n) = self.rest().find(end) else {
@@ -84,7 +83,7 @@ impl<'a> Cursor<'a> {
         Ok(text)
     }
 
-    /// White space and comments.
+    /// Skips white space and comments.
     pub fn space(&mut self) -> Result<(), Problem> {
         loop {
             self.take_while(char::is_whitespace);
@@ -98,7 +97,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// White space, then `word`.
+    /// Skips white space, then consumes `word`.
     pub fn expect(&mut self, word: &str) -> Result<(), Problem> {
         self.space()?;
         if self.take(word) { Ok(()) } else { Err(self.mistake(&format!("`{word}` is expected here"))) }
@@ -112,7 +111,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A decimal or hexadecimal number without sign, or a symbol that is defined as a number.
+    /// Reads a decimal or hexadecimal number without sign, or a symbol that is defined as a number.
     pub fn number(&mut self) -> Result<i64, Problem> {
         let place = self.place;
         if let Some(name) = Some(self.identifier()).filter(|n| !n.is_empty()) {
@@ -128,7 +127,7 @@ impl<'a> Cursor<'a> {
             .map_err(|_| Problem::Mistake { place, message: "a number is expected here".into() })
     }
 
-    /// A number that fits a header field.
+    /// Reads a number that fits a header field.
     pub fn field<T: TryFrom<i64>>(&mut self, what: &str) -> Result<T, Problem> {
         self.space()?;
         let place = self.place;
@@ -137,7 +136,7 @@ impl<'a> Cursor<'a> {
             .map_err(|_| Problem::Mistake { place, message: format!("{n} does not fit the field {what}") })
     }
 
-    /// Seconds, as `1`, `.1`, `1.5`: microseconds.
+    /// Reads seconds, as `1`, `.1`, `1.5`; returns microseconds.
     pub fn seconds(&mut self) -> Result<i64, Problem> {
         let place = self.place;
         let wrong = || Problem::Mistake {

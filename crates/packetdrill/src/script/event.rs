@@ -12,11 +12,11 @@ pub fn parse(text: &str) -> Result<Script, Problem> {
     parse_with(text, &Defines::default())
 }
 
-/// Reads a script. `defines` decide its `#ifdef` lines, and replace names in arguments of calls.
+/// Reads a script. `defines` apply to its `#ifdef` lines and to names in arguments of calls.
 ///
 /// # Errors
 ///
-/// Any text is survived; a mistake comes with line, column and remedy.
+/// A mistake in the text, with line, column and remedy; no text causes a panic.
 pub fn parse_with(text: &str, defines: &Defines) -> Result<Script, Problem> {
     let mut script = Script::default();
     let (text, defines) = select(text, defines)?;

@@ -3,10 +3,10 @@
 use super::cursor::Cursor;
 use super::{Expr, Problem};
 
-/// How deep lists and records may nest.
+/// Largest depth of nested lists and records.
 const DEPTH_MAX: u32 = 32;
 
-/// A comma-separated list up to `close`.
+/// Reads a comma-separated list up to `close`.
 pub(super) fn arguments(c: &mut Cursor<'_>, close: char) -> Result<Vec<Expr>, Problem> {
     list(c, close, DEPTH_MAX)
 }
@@ -76,7 +76,7 @@ fn term(c: &mut Cursor<'_>, depth: u32) -> Result<Expr, Problem> {
     Ok(replacement(c, &name).unwrap_or(Expr::Name(name)))
 }
 
-/// What a symbol defined with a value stands for: a number or another name.
+/// The value of a symbol that is defined with one: a number or another name.
 fn replacement(c: &Cursor<'_>, name: &str) -> Option<Expr> {
     let value = c.defines().value(name)?;
     Some(value.parse().map_or_else(|_| Expr::Name(value.to_owned()), Expr::Int))
@@ -107,7 +107,8 @@ fn record(c: &mut Cursor<'_>, depth: u32) -> Result<Vec<(Option<String>, Expr)>,
     }
 }
 
-/// What a call returns: a number with an optional error and an optional note between parentheses.
+/// Reads the result of a call: a number with an optional error and an optional note between
+/// parentheses.
 pub(super) fn result(c: &mut Cursor<'_>) -> Result<(Option<i64>, Option<String>), Problem> {
     c.space()?;
     let result = if c.take("?") || c.take("...") {

@@ -21,16 +21,16 @@ use crate::problem::{Problem, SourcePosition};
 pub struct Script {
     /// Command-line options in the text.
     pub options: Vec<ToolOption>,
-    /// Symbols whose value is a whole number; the code has them.
+    /// Symbols whose value is a whole number; they are variables of the code.
     pub symbols: Vec<(String, i64)>,
-    /// Everything else, in order.
+    /// The events, in order.
     pub events: Vec<Event>,
 }
 
 /// `--name=value` in a script.
 #[derive(Clone, Debug)]
 pub struct ToolOption {
-    /// Where it stands.
+    /// Its position.
     pub place: SourcePosition,
     /// Name without dashes.
     pub name: String,
@@ -38,23 +38,23 @@ pub struct ToolOption {
     pub value: String,
 }
 
-/// Something that is done or expected at a time.
+/// An action or expectation at a time.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// Where it stands.
+    /// Its position.
     pub place: SourcePosition,
-    /// When it is done or expected.
+    /// Its time.
     pub time: Time,
-    /// What is done or expected.
+    /// The action or expectation.
     pub kind: Kind,
 }
 
-/// When an event is due; microseconds.
+/// The time of an event [us].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Time {
     /// A shell command before or after the events: at once.
     None,
-    /// `*`: whenever.
+    /// `*`: any time.
     Any,
     /// Since the start.
     Absolute(i64),
@@ -66,7 +66,7 @@ pub enum Time {
     RelativeRange(i64, i64),
 }
 
-/// The event.
+/// The action or expectation of an event.
 #[derive(Clone, Debug)]
 pub enum Kind {
     /// A packet that is injected or expected.
@@ -96,7 +96,7 @@ pub struct Packet {
     pub ack: u32,
     /// Window field, if written.
     pub window: Option<u16>,
-    /// `<...>`: options are not looked at.
+    /// `<...>`: options are not compared.
     pub any_options: bool,
     /// MSS option.
     pub mss: Option<u16>,
@@ -121,9 +121,9 @@ pub struct Call {
     pub name: String,
     /// Its arguments.
     pub args: Vec<Expr>,
-    /// When it returns, if it blocks: like the event's time, relative or absolute \[us\].
+    /// When it returns, if it blocks: as the event's time, relative or absolute \[us\].
     pub end: Option<i64>,
-    /// What it returns; `None`: anything.
+    /// Its return value; `None`: any.
     pub result: Option<i64>,
     /// The name of the error expected with -1.
     pub error: Option<String>,
@@ -132,7 +132,7 @@ pub struct Call {
 /// An argument of a system call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
-    /// `...`: anything.
+    /// `...`: any value.
     Any,
     /// A number.
     Int(i64),

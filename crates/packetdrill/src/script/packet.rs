@@ -37,7 +37,7 @@ pub(super) fn packet(c: &mut Cursor<'_>) -> Result<Packet, Problem> {
     }
 }
 
-/// Says what else a script may put on the wire.
+/// Refuses packets of other protocols that a script may contain.
 fn other_protocols(c: &Cursor<'_>) -> Result<(), Problem> {
     let word: String = c.rest().chars().take_while(|x| x.is_ascii_alphanumeric()).collect();
     let what = match word.as_str() {
@@ -50,8 +50,8 @@ fn other_protocols(c: &Cursor<'_>) -> Result<(), Problem> {
     Err(c.not_applicable(what))
 }
 
-/// The ECN field between brackets. A segment has no TTL and no DSCP: where they are expected,
-/// nothing could be compared.
+/// The ECN field between brackets. A segment has no TTL and no DSCP: an expectation of them cannot
+/// be compared.
 fn ecn(c: &mut Cursor<'_>, expected: bool) -> Result<Option<u8>, Problem> {
     let place = c.place();
     let others = || Err(Problem::NotApplicable { place, reason: "TTL, hop limit or DSCP of packets".into() });
@@ -89,7 +89,7 @@ fn ecn(c: &mut Cursor<'_>, expected: bool) -> Result<Option<u8>, Problem> {
     Ok(None)
 }
 
-/// Letters, and a digit for the ACE field: AE, CWR and ECE as a number.
+/// Reads letters, and a digit for the ACE field: AE, CWR and ECE as a number.
 fn flags(c: &mut Cursor<'_>, p: &mut Packet) -> Result<(), Problem> {
     if c.take("-") {
         return Ok(());
@@ -137,7 +137,7 @@ fn sequence(c: &mut Cursor<'_>, p: &mut Packet) -> Result<(), Problem> {
     c.expect("(")?;
     p.len = c.field("length")?;
     c.expect(")")?;
-    // FreeBSD's fork: the numbers are absolute. They are so in a reset from no connection.
+    // FreeBSD's fork: the numbers are absolute. They are absolute in a reset without a connection.
     c.take("!");
     if end.wrapping_sub(p.seq) != p.len {
         let seq = p.seq;
@@ -203,7 +203,7 @@ fn option(c: &mut Cursor<'_>, p: &mut Packet) -> Result<(), Problem> {
     Ok(())
 }
 
-/// `ECN e1b N ceb N e0b N`: what the first counter is says which of the two options it is (RFC 9768
+/// `ECN e1b N ceb N e0b N`: the first counter determines which of the two options it is (RFC 9768
 /// table 5).
 fn accecn(c: &mut Cursor<'_>) -> Result<AccEcn, Problem> {
     const ORDERS: [[&str; 3]; 2] = [["e0b", "ceb", "e1b"], ["e1b", "ceb", "e0b"]];

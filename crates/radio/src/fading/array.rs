@@ -1,10 +1,9 @@
 //! The channel between the antennas of two ends: a complex gain for each pair of a transmit and a
 //! receive antenna.
 //!
-//! Every pair has the delays of the link and sinusoids of its own: the taps of pairs are
-//! independent, or correlated as TS 36.101 annex B.2.3 has it, by the Kronecker product of what the
-//! antennas of either end have in common. The first of independent pairs is the link that a single
-//! antenna has.
+//! All pairs have the delays of the link, and each has its own sinusoids: the taps of pairs are
+//! independent, or correlated by the Kronecker product of the correlation matrices of both ends (TS
+//! 36.101 annex B.2.3). The first of independent pairs is the link of a single antenna.
 
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ use super::sinusoids::{Scratch, Sinusoids, Taps, whole_lanes};
 use super::{FadingShape, Knots};
 use crate::mimo::ANTENNAS_MAX;
 
-/// Knots of the way that are remembered.
+/// Number of knots that are kept.
 const KEPT: usize = 4;
 
 /// Correlation of the taps between neighbouring antennas at one end, of which there are `antennas`,
@@ -41,7 +40,7 @@ fn factor(antennas: usize, c: f64) -> [[f64; ANTENNAS_MAX]; ANTENNAS_MAX] {
     l
 }
 
-/// How many antennas the two ends of a link have, and how their taps are correlated.
+/// Number of antennas at the two ends of a link, and the correlation of their taps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Antennas {
     /// At the cell.
@@ -50,7 +49,7 @@ pub struct Antennas {
     pub ue: usize,
     /// Correlation of the outermost antennas of the cell, 0 to 1 (alpha).
     pub cell_correlation: f64,
-    /// Of the UE (beta).
+    /// Correlation of the outermost antennas of the UE, 0 to 1 (beta).
     pub ue_correlation: f64,
 }
 
@@ -60,11 +59,11 @@ pub struct Antennas {
 pub struct ArrayFading {
     pairs: Box<[Sinusoids]>,
     response: Arc<Response>,
-    /// Row p: what pair p takes of each independent one. Empty where all are independent.
+    /// Row p: the weights of the independent pairs in pair p. Empty if all are independent.
     mix: Box<[f32]>,
-    /// Where the UE needs many looks for a wavelength: taps between knots.
+    /// Taps at knots, if the UE's fading is evaluated many times per wavelength.
     knots: Option<TapKnots>,
-    /// The moment of `taps`, and the parts of the blocks that are worked out for it.
+    /// The moment of `taps`, and the parts of the blocks that are computed for it.
     at: Option<f64>,
     done: u32,
     taps: Vec<Taps>,
@@ -73,8 +72,8 @@ pub struct ArrayFading {
 }
 
 impl ArrayFading {
-    /// The link of `shape` between `antennas`, in the run `seed`; pair `p` is link `entity(p)`.
-    /// `slow`: taps are polynomials between knots of the way. None without fading.
+    /// Creates the link of `shape` between `antennas`, in the run `seed`; pair `p` is link
+    /// `entity(p)`. `slow`: taps are polynomials between knots. None without fading.
     pub fn new(
         shape: &FadingShape,
         seed: u64,
@@ -87,7 +86,7 @@ impl ArrayFading {
         let mut response = None;
         for pair in 0..count {
             let link = shape.link(seed, entity(pair))?;
-            // Where delays are drawn all pairs have those of the first.
+            // If delays are drawn, all pairs have those of the first.
             response.get_or_insert_with(|| link.response.clone());
             pairs.push(link.sinusoids);
         }
@@ -116,8 +115,8 @@ impl ArrayFading {
         })
     }
 
-    /// Brings the gains of at least the blocks of the parts `wanted` (bit `i`: part `i` of the
-    /// link's response) to the way of `cycles` wavelengths.
+    /// Computes the gains after `cycles` wavelengths of at least the blocks of the parts `wanted`
+    /// (bit `i`: part `i` of the link's response).
     #[inline]
     pub fn bring(&mut self, cycles: f64, wanted: u32, scratch: &mut Scratch) {
         let new = self.at != Some(cycles);
@@ -131,15 +130,15 @@ impl ArrayFading {
         }
     }
 
-    /// Real and imaginary part of the amplitude of each block of pair `pair`, mean power 1: as it
-    /// was brought last.
+    /// Real and imaginary part of the amplitude of each block of pair `pair`, mean power 1, as
+    /// computed last.
     #[inline]
     pub fn row(&self, pair: usize) -> (&[f32], &[f32]) {
         let blocks = self.response.blocks();
         self.rows[2 * pair * blocks..][..2 * blocks].split_at(blocks)
     }
 
-    /// What the taps do to the blocks.
+    /// The response of the blocks to the taps.
     #[inline]
     pub fn response(&self) -> &Response {
         &self.response
@@ -158,8 +157,8 @@ impl ArrayFading {
     }
 }
 
-/// Every pair takes its share of the independent ones. The factor is lower triangular: from the
-/// last pair on nothing is overwritten that is still needed.
+/// Combines the independent pairs by their weights. The factor is lower triangular: in the order
+/// from the last pair to the first, no value is overwritten before its use.
 #[inline(always)]
 fn mix_taps(mix: &[f32], taps: &mut [Taps]) {
     let count = taps.len();
@@ -176,12 +175,12 @@ fn mix_taps(mix: &[f32], taps: &mut [Taps]) {
     }
 }
 
-/// Brings taps and amplitudes of a link to a moment.
+/// Computes taps and amplitudes of a link for a moment.
 struct Bring<'a> {
     link: &'a mut ArrayFading,
-    /// The way, if the taps are those of another.
+    /// The distance travelled, if the taps are those of another one.
     cycles: Option<f64>,
-    /// Bit `i`: part `i` is wanted.
+    /// Bit `i`: part `i` is to be computed.
     missing: u32,
     scratch: &'a mut Scratch,
 }
@@ -202,15 +201,15 @@ impl Kernel for Bring<'_> {
     }
 }
 
-/// The taps of all pairs at the knots that were looked at last: values, slopes and curvatures.
-/// Between two of them a tap is the polynomial of degree 5 that [`Knots`] has for powers; a tap
-/// turns at most once a wavelength, so its error is (2 pi / 8)^6 / (6! 2^6) = 5e-6 of its amplitude
-/// at most. Nothing but memory.
+/// The taps of all pairs at the knots that were used last: values, slopes and curvatures. Between
+/// two of them a tap is the polynomial of degree 5 that [`Knots`] has for powers; a tap turns at
+/// most once a wavelength, so its error is (2 pi / 8)^6 / (6! 2^6) = 5e-6 of its amplitude at most.
+/// A cache: it changes no result.
 #[derive(Clone, Debug)]
 struct TapKnots {
     index: [Option<i64>; KEPT],
     pairs: usize,
-    /// Numbers of one pair and derivative: real parts, imaginary parts, nothing up to whole lanes.
+    /// Numbers of one pair and derivative: real parts, imaginary parts, padding up to whole lanes.
     width: usize,
     /// By knot, then pair, then derivative.
     known: Box<[f32]>,
@@ -292,9 +291,9 @@ mod tests {
         }
     }
 
-    /// Part by part and all at once, earlier questions or none: the same.
+    /// Parts computed one by one or together, after other evaluations or none, are the same.
     #[test]
-    fn what_was_asked_before_changes_nothing() {
+    fn earlier_evaluations_change_nothing() {
         let shape = FadingShape::new(FadingProfile::Eva, 50);
         let new = || ArrayFading::new(&shape, 3, |p| p as u64, &antennas(2, 2), true).unwrap();
         let (mut busy, mut scratch) = (new(), Scratch::default());

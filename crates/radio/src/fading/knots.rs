@@ -1,4 +1,4 @@
-//! Gains of a link between knots: for terminals that need many TTIs for a wavelength.
+//! Gains of a link between knots: for terminals that travel a wavelength in many TTIs.
 
 use lasthop_engine::simd::{Kernel, prefetch, wide};
 
@@ -7,30 +7,31 @@ use super::sinusoids::{LANES, Scratch, Sinusoids, whole_lanes};
 
 /// Knots per wavelength. Between two of them the power of a block is the polynomial of degree 5
 /// with their values, slopes and curvatures (Hermite). Its error is h^6 / (6! 2^6) of the sixth
-/// derivative, h = 1/8, in the middle and less elsewhere. A power consists of what two sinusoids of
-/// at most one turn a wavelength make together: at most two turns, (4 pi h)^6 / (6! 2^6) =
-/// 3.3e-4 of each such product. Of Rayleigh fading, whose power has the correlation J0(2 pi c)^2,
-/// the error has a standard deviation of 4e-5 of the mean power (derived at the test).
+/// derivative, h = 1/8, in the middle and less elsewhere. A power is a sum of products of two
+/// sinusoids of at most one cycle a wavelength, which have at most two cycles: (4 pi h)^6 / (6!
+/// 2^6) = 3.3e-4 of each such product. For Rayleigh fading, whose power has the correlation J0(2 pi
+/// c)^2, the error has a standard deviation of 4e-5 of the mean power (derived at the test).
 const PER_CYCLE: f64 = 8.0;
-/// Knots that are kept. Two would do without looks back: reports are of the TTI before.
+/// Knots that are kept. Two would suffice if times never went back: reports are of the TTI before.
 const KEPT: usize = 4;
-/// Where a power is nearly nothing the polynomial may be less than nothing, by as much as its
-/// error: what is below -44 dB says only that it is. It stays positive: 60 dB below the mean.
+/// Lower bound of a power [of the mean]: 60 dB below it. Where a power is nearly zero the
+/// polynomial may be negative by as much as its error, so values below -44 dB are inaccurate.
 const LEAST: f32 = 1e-6;
 
-/// Powers of a link's blocks at the knots that were looked at last, their slopes and curvatures.
-/// Nothing but memory: with or without it the same gains come out.
+/// Powers of a link's blocks at the knots that were used last, with slopes and curvatures. A cache:
+/// it changes no gain.
 #[derive(Clone, Debug)]
 pub struct Knots {
-    /// By knot modulo their number: which one is remembered.
+    /// By knot modulo their number: the index of the knot that is kept.
     index: [Option<i64>; KEPT],
-    /// By knot: what no block exceeds before it and after it, as far as the knot says.
+    /// By knot: upper bounds of all blocks before it and after it, from the knot alone.
     most: [[f32; 2]; KEPT],
     /// By knot, then by eight blocks: their values, slopes and curvatures, per distance of knots.
     known: Box<[Eight]>,
 }
 
-/// Values, slopes and curvatures of eight blocks: what is read together is stored together.
+/// Values, slopes and curvatures of eight blocks: they are read together and therefore stored
+/// together.
 type Eight = [[f32; LANES]; 3];
 
 impl Default for Knots {
@@ -80,7 +81,8 @@ impl Knots {
         }
     }
 
-    /// What no block's power exceeds between the two knots around `cycles`: a look at none of them.
+    /// An upper bound of all blocks' power between the two knots around `cycles`, without
+    /// evaluating any.
     #[inline]
     pub(super) fn most(&mut self, of: Link<'_>, cycles: f64, scratch: &mut Scratch) -> f32 {
         let before = (cycles * PER_CYCLE).floor() as i64;
@@ -88,7 +90,7 @@ impl Knots {
         self.most[left][1].max(self.most[right][0])
     }
 
-    /// Brings what a look at the blocks `wanted` after `cycles` reads into the cache.
+    /// Prefetches the values of the blocks `wanted` after `cycles`.
     #[inline]
     pub fn prefetch_values(&self, cycles: f64, wanted: u64) {
         let n = self.known.len() / KEPT;
@@ -106,7 +108,7 @@ impl Knots {
         }
     }
 
-    /// Where knot `index` is, worked out if it was not there.
+    /// Returns the place of knot `index`, computing the knot if it is not kept.
     #[inline(always)]
     fn find(&mut self, of: Link<'_>, index: i64, scratch: &mut Scratch) -> usize {
         let at = index.rem_euclid(KEPT as i64) as usize;
@@ -138,7 +140,7 @@ pub(super) struct Hermite {
 }
 
 impl Hermite {
-    /// At `t` between the knots, 0 to 1.
+    /// Computes the weights at `t` between the knots, 0 to 1.
     #[inline(always)]
     pub fn at(t: f32) -> Hermite {
         let t2 = t * t;
@@ -149,7 +151,7 @@ impl Hermite {
         Hermite { g0, h1, g1, h2, g2 }
     }
 
-    /// From value, slope and curvature at either knot.
+    /// Interpolates from value, slope and curvature at either knot.
     #[inline(always)]
     pub fn between(self, [p0, m0, a0]: [f32; 3], [p1, m1, a1]: [f32; 3]) -> f32 {
         let Hermite { g0, h1, g1, h2, g2 } = self;
@@ -157,7 +159,7 @@ impl Hermite {
     }
 }
 
-/// What a look needs and brings.
+/// Memory and output of an evaluation.
 pub(super) struct Work<'a> {
     pub scratch: &'a mut Scratch,
     pub gains: &'a mut [f32],
@@ -170,7 +172,7 @@ pub(super) struct Link<'a> {
     pub response: &'a Response,
 }
 
-/// What is kept of knot `index`.
+/// Computes the values that are kept of knot `index`.
 struct WorkOut<'a> {
     of: Link<'a>,
     index: i64,
@@ -198,7 +200,7 @@ impl Kernel for WorkOut<'_> {
                 most[1][k] = most[1][k].max(p).max(p + m).max(p + 2.0 * m + a);
             }
         }
-        // The polynomial is evaluated with rounding.
+        // The margin covers the rounding in the evaluation of the polynomial.
         most.map(|side| side.iter().fold(0.0, |most, of| of.max(most)) * (1.0 + 1e-5))
     }
 }
@@ -208,12 +210,12 @@ mod tests {
     use super::super::{FadingProfile, FadingShape, Scratch};
     use super::{Knots, LEAST};
 
-    /// Root mean square of the sixth derivative by the way of a power with correlation J0(2 pi
-    /// c)^2: that of order 12 at 0. J0(x)^2 is the sum of (-1)^k (2k)! / (k!)^4 (x / 2)^(2k),
-    /// so it is 12! * 12! / (6!)^4 * pi^12 = 7.89e11, its root 8.88e5. The error
-    /// of the polynomial is (h^2 t (1 - t))^3 / 6! of it: on average over t a root of h^12 / 12012
-    /// / 6!^2, so h^6 / 720 / 109.6 * 8.88e5 = 4.3e-5. A standard profile has 16 sinusoids a
-    /// tap instead of infinitely many and several taps: 15 %.
+    /// Root mean square of the sixth derivative, by distance, of a power with correlation J0(2 pi
+    /// c)^2: that of order 12 at 0. J0(x)^2 is the sum of (-1)^k (2k)! / (k!)^4 (x / 2)^(2k), so it
+    /// is 12! * 12! / (6!)^4 * pi^12 = 7.89e11, its root 8.88e5. The error of the polynomial is
+    /// (h^2 t (1 - t))^3 / 6! of it: on average over t a root of h^12 / 12012 / 6!^2, so h^6 / 720
+    /// / 109.6 * 8.88e5 = 4.3e-5. A standard profile has 16 sinusoids a tap instead of infinitely
+    /// many and several taps: 15 %.
     #[test]
     fn between_knots_the_gains_are_what_they_are() {
         for profile in [FadingProfile::Flat, FadingProfile::Epa, FadingProfile::Eva, FadingProfile::Etu] {
@@ -239,7 +241,7 @@ mod tests {
         }
     }
 
-    /// What is said to be the most is never exceeded, and not by far the most.
+    /// The upper bound is never exceeded, and it is not far above the true maximum.
     #[test]
     fn no_block_exceeds_the_most_between_two_knots() {
         let shape = FadingShape::new(FadingProfile::Eva, 50);
@@ -263,8 +265,8 @@ mod tests {
         assert!(said < 1.1 * found, "{said} and {found}");
     }
 
-    /// A narrow link right after a wide one: what the wide one left in memory is not among its
-    /// blocks.
+    /// A narrow link right after a wide one: values of the wide one left in memory do not appear
+    /// among its blocks.
     #[test]
     fn links_of_other_widths_leave_nothing_behind() {
         let wide = FadingShape::new(FadingProfile::Eva, 100);
@@ -281,9 +283,9 @@ mod tests {
         }
     }
 
-    /// Back and forth, near and far: what is remembered changes nothing.
+    /// Evaluation back and forth, near and far: cached knots change no result.
     #[test]
-    fn what_was_asked_before_changes_nothing() {
+    fn earlier_evaluations_change_nothing() {
         for blocks in [1, 6, 15, 25, 50, 100] {
             let link = FadingShape::new(FadingProfile::Epa, blocks).link(3, 1).unwrap();
             let (mut busy, mut scratch) = (Knots::default(), Scratch::default());

@@ -7,15 +7,15 @@ use lasthop_units::Hertz;
 
 use super::sinusoids::{Scratch, Taps, whole_lanes};
 
-/// Pairs of blocks, one above and one below the middle, that are worked out together.
+/// Pairs of blocks, one above and one below the middle, that are computed together.
 const PAIRS: usize = 8;
 
 /// One number for each pair of a part.
 type Lanes = [f32; PAIRS];
 
-/// What delays do to the blocks of a carrier: the rotation of each tap from the middle to the
-/// blocks above it. Those below are their mirror images. The blocks fall into parts, from the
-/// middle outwards, each of which can be had alone.
+/// The response of a carrier's blocks to delays: the rotation of each tap from the middle to the
+/// blocks above it. Those below are their mirror images. The blocks are divided into parts, from
+/// the middle outwards, each of which can be computed alone.
 #[derive(Debug)]
 pub struct Response {
     blocks: usize,
@@ -29,7 +29,7 @@ pub struct Response {
 }
 
 impl Response {
-    /// Of taps with `delays` [s], on blocks of `width`.
+    /// Creates the response of taps with `delays` [s], on blocks of `width`.
     pub(super) fn new(delays: impl Iterator<Item = f64>, blocks: usize, width: Hertz) -> Response {
         let delays: Vec<f64> = delays.collect();
         // With an odd number there is a block in the middle; with an even one the nearest are half
@@ -65,13 +65,13 @@ impl Response {
     pub fn part_of(&self, b: usize) -> usize {
         let above = b >= self.blocks / 2;
         let pair = if above { (2 * b).saturating_sub(self.blocks) / 2 } else { self.blocks / 2 - 1 - b };
-        // In the middle of an odd number there is a block without a mate.
+        // In the middle of an odd number there is an unpaired block.
         let alone = self.blocks % 2 == 1 && b == self.blocks / 2;
         if alone { 0 } else { pair / PAIRS }
     }
 
-    /// Power gains of the blocks of the parts `wanted` (bit `i`: part `i`) into their places in
-    /// `gains`.
+    /// Writes the power gains of the blocks of the parts `wanted` (bit `i`: part `i`) to their
+    /// places in `gains`.
     #[inline(always)]
     pub fn gains(&self, taps: &Taps, wanted: u32, gains: &mut [f32]) {
         // The loops over the taps of the standard profiles have a fixed length.
@@ -92,7 +92,7 @@ impl Response {
             wanted &= !last;
             self.last_gains(n, re, im, gains);
         }
-        // Two parts at a time share what is read of the taps.
+        // Two parts at a time share the loads of the taps.
         while wanted != 0 {
             let one = wanted.trailing_zeros() as usize;
             wanted &= wanted - 1;
@@ -113,7 +113,7 @@ impl Response {
         &self.rotations[part * taps..][..taps]
     }
 
-    /// The gains of `part` from its products.
+    /// Writes the gains of `part` from its products.
     #[inline(always)]
     fn put(&self, part: usize, re: &[f32], im: &[f32], products: [Lanes; 4], gains: &mut [f32]) {
         if self.alone(part) {
@@ -124,14 +124,14 @@ impl Response {
         self.place(part, dot(&up, &up), dot(&down, &down), gains);
     }
 
-    /// In `part` there is the block without a mate.
+    /// True if `part` has the unpaired block.
     #[inline(always)]
     fn alone(&self, part: usize) -> bool {
         part == 0 && self.blocks % 2 == 1
     }
 
-    /// What is known of the pairs of `part` into the places of their blocks: `up` above the middle,
-    /// `down` below.
+    /// Writes the values of the pairs of `part` to the places of their blocks: `up` above the
+    /// middle, `down` below.
     #[inline(always)]
     fn place(&self, part: usize, up: Lanes, down: Lanes, row: &mut [f32]) {
         let pairs = self.blocks / 2;
@@ -154,8 +154,8 @@ impl Response {
         }
     }
 
-    /// Real and imaginary parts of the amplitudes of the blocks of the parts `wanted` into their
-    /// places.
+    /// Writes real and imaginary parts of the amplitudes of the blocks of the parts `wanted` to
+    /// their places. places.
     #[inline(always)]
     pub(super) fn amplitudes(&self, taps: &Taps, mut wanted: u32, re: &mut [f32], im: &mut [f32]) {
         let (x, y) = taps.parts();
@@ -173,15 +173,15 @@ impl Response {
         }
     }
 
-    /// Power gains of all blocks, their first and their second derivative, by eight blocks, from
-    /// the derivatives of `n` taps.
+    /// Computes power gains of all blocks, their first and their second derivative, by eight
+    /// blocks, from the derivatives of `n` taps.
     #[inline(always)]
     pub(super) fn derivatives<'a>(&self, n: usize, scratch: &'a mut Scratch) -> &'a [Vec<[f32; PAIRS]>; 3] {
         let Scratch { derivatives, rows, .. } = scratch;
         let taps = |i: usize| derivatives[i * whole_lanes(2 * n)..][..2 * n].split_at(n);
         let ((x, y), (dx, dy), (ddx, ddy)) = (taps(0), taps(1), taps(2));
         for row in rows.iter_mut() {
-            // What a wider link left behind the last block is not read.
+            // Values of a wider link beyond the last block are not read.
             row.clear();
             row.resize(self.blocks.div_ceil(PAIRS), [0.0; PAIRS]);
         }
@@ -205,7 +205,8 @@ impl Response {
         rows
     }
 
-    /// The gains of a last part of one or two pairs: the four products of both go side by side.
+    /// The gains of a last part of one or two pairs: the four products of both are computed in
+    /// parallel lanes.
     #[inline(always)]
     fn last_gains(&self, taps: usize, re: &[f32], im: &[f32], gains: &mut [f32]) {
         let mut sum = [0.0_f32; PAIRS];
@@ -293,7 +294,7 @@ fn products(rotations: &[(Lanes, Lanes)], re: &[f32], im: &[f32]) -> [Lanes; 4] 
     [xc, ys, yc, xs]
 }
 
-/// The same of two parts.
+/// The same products of two parts.
 #[inline(always)]
 fn products_of_two(
     one: &[(Lanes, Lanes)],
@@ -324,7 +325,7 @@ fn products_of_two(
 mod tests {
     use super::*;
 
-    /// A part writes its own blocks, no others, and all parts together write all.
+    /// Each part writes its own blocks and no others, and all parts together write all.
     #[test]
     fn every_block_has_one_part() {
         for blocks in [1usize, 6, 15, 25, 50, 75, 100, 110] {

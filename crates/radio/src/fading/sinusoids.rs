@@ -1,4 +1,4 @@
-//! Sums of sinusoids: the taps of a link after some way.
+//! Sums of sinusoids: the taps of a link after a distance travelled.
 
 use std::f64::consts::TAU;
 
@@ -9,13 +9,13 @@ use super::SINUSOIDS;
 /// Complex gains of the taps of a link at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Taps {
-    /// Real parts, then imaginary parts, then nothing up to whole lanes.
+    /// Real parts, then imaginary parts, each padded to whole lanes.
     pub(super) values: Vec<f32>,
-    /// How many.
+    /// Number of taps.
     pub(super) count: usize,
 }
 
-/// What is worked out on the way to the gains of a link: memory that all links share.
+/// Intermediate values of the gains of a link: memory that all links share.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     /// Turns, cosines and sines of sinusoids.
@@ -27,7 +27,7 @@ pub struct Scratch {
     pub(super) rows: [Vec<[f32; LANES]>; 3],
 }
 
-/// Numbers that are worked out side by side.
+/// Number of values that are computed in parallel.
 pub(super) const LANES: usize = 8;
 
 impl Taps {
@@ -43,7 +43,7 @@ impl Taps {
         self.values[..2 * self.count].split_at(self.count)
     }
 
-    /// Room for `count` taps.
+    /// Makes room for `count` taps.
     #[inline(always)]
     pub(super) fn resize(&mut self, count: usize) {
         if self.count != count {
@@ -53,7 +53,7 @@ impl Taps {
     }
 }
 
-/// `n`, up to whole lanes.
+/// `n`, rounded up to whole lanes.
 #[inline(always)]
 pub(super) const fn whole_lanes(n: usize) -> usize {
     n.next_multiple_of(LANES)
@@ -70,7 +70,7 @@ pub(super) struct Sinusoids {
 }
 
 impl Sinusoids {
-    /// `each` sinusoids for every tap; tap `i` is drawn from stream `first + i`.
+    /// Draws `each` sinusoids for every tap; tap `i` is drawn from stream `first + i`.
     pub fn new(draw: Draw, first: u64, each: usize, amplitudes: impl Iterator<Item = f64>) -> Sinusoids {
         let amplitudes: Box<[f32]> = amplitudes.map(|a| a as f32).collect();
         let (mut cosines, mut phases) = (Vec::new(), Vec::new());
@@ -91,7 +91,7 @@ impl Sinusoids {
         self.amplitudes.len()
     }
 
-    /// All taps after `cycles`.
+    /// Computes all taps after `cycles`.
     #[inline(always)]
     pub fn at(&self, cycles: f64, scratch: &mut Scratch, taps: &mut Taps) {
         let n = self.taps();
@@ -117,7 +117,8 @@ impl Sinusoids {
         }
     }
 
-    /// All taps after `cycles` and their first and second derivative by the way, per `step` cycles.
+    /// Computes all taps after `cycles` and their first and second derivative by distance, per
+    /// `step` cycles.
     #[inline(always)]
     pub fn with_derivatives(&self, cycles: f64, step: f64, scratch: &mut Scratch) {
         let n = self.taps();
@@ -146,9 +147,9 @@ impl Sinusoids {
     /// Every cycles * cosine + phase [turns], without whole turns: -1/2 to 1/2.
     #[inline(always)]
     fn turn(&self, cycles: f64, turns: &mut Vec<f32>) {
-        // The sum with this number has no digits behind the point: what is left after taking it
-        // away again is the nearest whole number, for all below 2^51. Needs no call for `round`, so
-        // that lanes go side by side.
+        // The sum with this number has no fractional digits: subtracting it again leaves the
+        // nearest whole number, for all below 2^51. Without a call of `round` the compiler can use
+        // vector lanes.
         const WHOLE: f64 = 1.5 * (1u64 << 52) as f64;
         turns.resize(self.cosines.len(), 0.0);
         for (t, (cosine, phase)) in turns.iter_mut().zip(self.cosines.iter().zip(&self.phases)) {
@@ -162,7 +163,7 @@ impl Sinusoids {
         self.cosines.len() == SINUSOIDS * self.taps()
     }
 
-    /// The sum of each tap's sinusoids with the tap's amplitude.
+    /// Sums each tap's sinusoids and multiplies by the tap's amplitude.
     #[inline(always)]
     fn sum(&self, of: &[f32], to: &mut [f32]) {
         if self.in_sixteens() {
@@ -189,7 +190,7 @@ fn circle(t: f32) -> (f32, f32) {
     (1.0 - (s + s) * s, (s + s) * c)
 }
 
-/// The sum of a tap's sinusoids: four of them side by side.
+/// The sum of a tap's sinusoids: four of them in parallel.
 #[inline(always)]
 fn in_fours(of: &[f32; SINUSOIDS]) -> f32 {
     let mut sum = [of[0], of[1], of[2], of[3]];

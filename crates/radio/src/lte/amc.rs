@@ -1,22 +1,22 @@
 //! Adaptive modulation and coding: from SINRs to a CQI, from a CQI to an MCS.
 //!
-//! Two ways to a CQI. **BLER target** (the default, 10 % as TS 36.213 clause 7.2.3 requires of a
-//! UE): the best quality whose transport block on the CSI reference resource would fail with at
-//! most the target. **Piro** (G. Piro, N. Baldo, M. Miozzo, "An LTE module for the ns-3 network
-//! simulator", 2011): Shannon's formula with the gap of an uncoded bit error rate.
+//! There are two models of the CQI. **BLER target** (the default, 10 % as TS 36.213 clause 7.2.3
+//! requires of a UE): the best quality whose transport block on the CSI reference resource would
+//! fail with at most the target. **Piro** (G. Piro, N. Baldo, M. Miozzo, "An LTE module for the
+//! ns-3 network simulator", 2011): Shannon's formula with the gap of an uncoded bit error rate.
 
 use lasthop_engine::math::{from_db, ln, log2};
 
 use super::mutual_information::{mean_mi, mi_closed_form};
 use super::{Cqi, CqiTable, ErrorModel, Mcs, Modulation, PRB_MAX};
 
-/// How a CQI is found.
+/// The model by which a CQI is found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AmcMode {
     /// eta = log2(1 + SINR / Gamma) with Gamma = -ln(5 BER) / 1.5; the CQI is the largest whose
     /// two-decimal efficiency does not exceed eta. Over several blocks eta is averaged.
     Piro {
-        /// The bit error rate that sets the gap, 5e-5 where nothing else is said; 0 < BER < 0.2.
+        /// The bit error rate that sets the gap, 5e-5 by default; 0 < BER < 0.2.
         ber: f64,
     },
     /// The largest MCS whose block on `prbs` resource blocks fails with at most `target`, and its
@@ -26,39 +26,39 @@ pub enum AmcMode {
         target: f64,
         /// Resource blocks of the CSI reference resource, 1 to 110.
         prbs: usize,
-        /// How the MCS becomes a CQI.
+        /// The rounding from MCS to CQI.
         rounding: CqiRounding,
     },
 }
 
-/// How the largest MCS that meets the target becomes a CQI.
+/// The rounding of the largest MCS that meets the target to a CQI.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CqiRounding {
     /// The largest CQI with no more bits per symbol than the MCS.
     #[default]
     AtMost,
-    /// The largest CQI with **fewer** bits per symbol than the MCS: an ns-3 habit, which costs one
-    /// CQI whenever the MCS is exactly a CQI's.
+    /// The largest CQI with **fewer** bits per symbol than the MCS, as in ns-3: one CQI less
+    /// whenever the MCS is exactly that of a CQI.
     Below,
 }
 
-/// One way from SINRs to CQI, with its thresholds worked out.
+/// A model of the CQI with its thresholds.
 #[derive(Clone, Debug)]
 pub struct Amc {
     mode: AmcMode,
     table: CqiTable,
-    /// By MCS: the mutual information from which on the reference block of this MCS or of a higher
-    /// one of the same modulation meets the target. So it ascends, also where a size of the table
-    /// does not (328 bits on one block, TS 36.213 table 7.1.7.2.1-1).
+    /// By MCS: the lowest mutual information at which the reference block of this MCS or of a
+    /// higher one of the same modulation meets the target. So the values ascend, also where the
+    /// sizes of the table do not (328 bits on one block, TS 36.213 table 7.1.7.2.1-1).
     mi_needed: Vec<f32>,
     /// The modulations, lowest order first, each with its first row in `mi_needed`.
     first: Vec<(Modulation, usize)>,
-    /// By MCS: the CQI that is reported.
+    /// By MCS: the CQI of the report.
     cqi_of_mcs: Vec<Cqi>,
 }
 
 impl Amc {
-    /// Works out the thresholds (some milliseconds; do it once per cell).
+    /// Computes the thresholds (some milliseconds; do this once per cell).
     pub fn new(mode: AmcMode, table: CqiTable) -> Amc {
         let mut amc = Amc { mode, table, mi_needed: Vec::new(), first: Vec::new(), cqi_of_mcs: Vec::new() };
         if let AmcMode::BlerTarget { target, prbs, rounding } = mode {
@@ -85,7 +85,7 @@ impl Amc {
         amc
     }
 
-    /// How the CQI is found.
+    /// The model by which the CQI is found.
     pub fn mode(&self) -> AmcMode {
         self.mode
     }
@@ -96,7 +96,7 @@ impl Amc {
     }
 
     /// The CQI of resource blocks with the linear SINRs `sinr`: the whole carrier for a wideband
-    /// CQI, a sub-band for a sub-band CQI. No blocks: out of range.
+    /// CQI, a sub-band for a sub-band CQI. Without blocks: out of range.
     pub fn cqi(&self, sinr: &[f32]) -> Cqi {
         match self.mode {
             _ if sinr.is_empty() => Cqi::OUT_OF_RANGE,
@@ -107,7 +107,7 @@ impl Amc {
         }
     }
 
-    /// The largest MCS that meets the target on blocks with the linear SINRs `sinr`; nothing if MCS
+    /// The largest MCS that meets the target on blocks with the linear SINRs `sinr`; `None` if MCS
     /// 0 does not. With the Piro model, the MCS of the CQI.
     pub fn best_mcs(&self, sinr: &[f32]) -> Option<Mcs> {
         if let AmcMode::Piro { .. } = self.mode {
@@ -116,14 +116,14 @@ impl Amc {
         self.best_mcs_of_mi(|modulation| mean_mi(modulation, sinr))
     }
 
-    /// The CQI of blocks whose mean mutual information `mi` gives by modulation; out of range with
-    /// the Piro model, which does not look at it. For who has several means of one row to find.
+    /// The CQI of blocks whose mean mutual information by modulation `mi` returns, for callers that
+    /// compute several means of one row. Out of range with the Piro model, which does not use it.
     #[inline(always)]
     pub fn cqi_of_mi(&self, mi: impl FnMut(Modulation) -> f32) -> Cqi {
         self.best_mcs_of_mi(mi).map_or(Cqi::OUT_OF_RANGE, |m| self.cqi_of_mcs[usize::from(m.index())])
     }
 
-    /// Built into its caller: a report calls it for every sub-band.
+    /// Inlined into its caller: a report calls it for every sub-band.
     #[inline(always)]
     fn best_mcs_of_mi(&self, mut mi: impl FnMut(Modulation) -> f32) -> Option<Mcs> {
         // The information falls from one order to the next; each is computed once, from the
@@ -142,7 +142,7 @@ impl Amc {
         None
     }
 
-    /// The MCS that a scheduler gives to a UE that reported `cqi`; nothing for CQI 0.
+    /// The MCS that a scheduler gives to a UE that reported `cqi`; `None` for CQI 0.
     pub fn mcs(&self, cqi: Cqi) -> Option<Mcs> {
         cqi.mcs(self.table)
     }
@@ -204,8 +204,8 @@ mod tests {
 
     /// ns-3's reference vector of link adaptation: SNR to 1e-7 dB, eta to its five decimals, MCS
     /// exactly. The SNR is set by the loss L = 30 - SNR - (-174 + 10 log10(25 * 180000)) - 9 dB
-    /// below 30 dBm on 25 blocks at a noise figure of 9 dB, and comes back out of powers per
-    /// block.
+    /// below 30 dBm on 25 blocks at a noise figure of 9 dB, and the test computes it again from
+    /// powers per block.
     #[test]
     fn piros_ladder_of_36_points_is_exact() {
         let ladder: [(f64, i8); 36] = [
@@ -267,7 +267,7 @@ mod tests {
     /// Four distances of ns-3's scheduler tests: 30 dBm by Friis at 2120 MHz over 25 blocks, noise
     /// figure 9 dB, thresholds for a block on one group (2 PRB). The largest MCS is 23, 21, 16,
     /// 9; ns-3 reports one CQI less where the MCS is exactly a CQI's, and so schedules 22, 20,
-    /// 14, 8. Ours gives 16 at 10 km, as the textbook does.
+    /// 14, 8. The model here gives 16 at 10 km, as the definition of the CQI requires.
     #[test]
     fn bler_target_meets_the_scheduler_tests() {
         let at = |rounding| Amc::new(AmcMode::BlerTarget { target: 0.1, prbs: 2, rounding }, CqiTable::Qam64);

@@ -1,7 +1,8 @@
-//! Block error curves of the turbo code on an unfaded channel: which one holds, and what it says.
+//! Block error curves of the turbo code on an unfaded channel: the choice of the curve.
 //!
-//! The curves are our own, made by `tools/make_bler_curves.py`, which also says by what laws. A
-//! code block is judged by the largest size class that does not exceed it.
+//! The curves are the project's own, made by `tools/make_bler_curves.py`, which documents their
+//! laws. The curve of a code block is that of the largest size class that does not exceed the
+//! block.
 
 use super::bler_curves::CODES;
 pub use super::curve::{BlerCurve, SIZE_CLASSES};
@@ -10,17 +11,17 @@ use super::{Mcs, McsTable, Modulation};
 /// Codes below the lowest rate of each modulation, for combined transmissions.
 pub const LOWER_RATES: usize = 3;
 
-/// One of the codes that have curves.
+/// A code that has curves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CurveId(u8);
 
 impl CurveId {
-    /// The code of a first transmission with `mcs`; nothing for the indices reserved for
+    /// The code of a first transmission with `mcs`; `None` for the indices reserved for
     /// retransmissions.
     ///
-    /// An uplink MCS is judged by the downlink's of the same I_TBS. They are the same but for MCS
-    /// 10 (QPSK for 16QAM) and 17 to 20 (16QAM for 64QAM), where a code of the higher order
-    /// carries as many bits per symbol.
+    /// An uplink MCS has the curve of the downlink MCS with the same I_TBS. The codes are the same
+    /// but for MCS 10 (QPSK for 16QAM) and 17 to 20 (16QAM for 64QAM), where a code of the higher
+    /// order carries as many bits per symbol.
     pub fn of_mcs(mcs: Mcs, table: McsTable) -> Option<CurveId> {
         let index = usize::from(mcs.index());
         let i_tbs = usize::from(mcs.i_tbs(table)?);
@@ -28,7 +29,7 @@ impl CurveId {
             McsTable::Downlink => index,
             McsTable::Downlink256 if index >= 20 => return Some(CurveId((FIRST_256 + index - 20) as u8)),
             McsTable::Downlink256 | McsTable::Uplink => {
-                // I_TBS 9 and 15 stand in two rows of the downlink: the order of the requested row
+                // I_TBS 9 and 15 are in two rows of the downlink: the order of the requested row
                 // decides.
                 let at =
                     |row: usize| mcs.modulation(table) <= Mcs::new(row as u8).modulation(McsTable::Downlink);
@@ -45,8 +46,8 @@ impl CurveId {
         Some(CurveId((downlink + codes_before) as u8))
     }
 
-    /// The code of `modulation` with the highest rate that does not exceed `rate`; the lowest there
-    /// is if all do.
+    /// The code of `modulation` with the highest rate that does not exceed `rate`; the lowest of
+    /// all if all exceed it.
     pub fn not_above(modulation: Modulation, rate: f64) -> CurveId {
         let of_modulation = CODES.iter().enumerate().filter(|(_, c)| c.bits == modulation.bits());
         let mut found = None;
@@ -82,7 +83,7 @@ impl CurveId {
     }
 }
 
-/// Row of the first 256QAM code: 29 MCS and four groups of lower rates stand before it.
+/// Row of the first 256QAM code: after 29 MCS and four groups of lower rates.
 const FIRST_256: usize = 29 + 4 * LOWER_RATES;
 
 #[cfg(test)]
@@ -105,8 +106,8 @@ mod tests {
         low
     }
 
-    /// The calibration points: 50 and 10 % are met to their two decimals, 1 % to 0.05 dB (the curve
-    /// has two parameters, the points are three).
+    /// The calibration points: the curves meet 50 and 10 % to their two decimals, 1 % to 0.05 dB (a
+    /// curve has two parameters for three points).
     #[test]
     fn curves_meet_their_calibration() {
         let mut rows = 0;
@@ -123,9 +124,9 @@ mod tests {
         assert_eq!(rows, 73);
     }
 
-    /// A second family, of other authors (Simu5G, SINR per CQI at BLER 10 %, AWGN): 0.4 dB with
-    /// blocks of about 1000 bits. CQI 2 (+0.68 dB) and CQI 6 (QPSK 0.59 there, 16QAM 0.30 here:
-    /// -0.74 dB) are known to differ.
+    /// A second family, of other authors (Simu5G, SINR per CQI at BLER 10 %, AWGN), agrees to 0.4
+    /// dB with blocks of about 1000 bits. CQI 2 (+0.68 dB) and CQI 6 (QPSK 0.59 there, 16QAM 0.30
+    /// here: -0.74 dB) are known to differ.
     #[test]
     fn curves_are_near_an_independent_family() {
         let other = [

@@ -24,7 +24,7 @@ pub enum Bandwidth {
     Mhz20,
 }
 
-/// A frequency that is no LTE bandwidth.
+/// A frequency that is not the width of an LTE bandwidth.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("{0} is not an LTE bandwidth: choose 1.4, 3, 5, 10, 15 or 20 MHz")]
 pub struct NotABandwidth(pub String);
@@ -42,7 +42,7 @@ pub struct EarfcnError {
 }
 
 impl Bandwidth {
-    /// All of them, narrow first.
+    /// All bandwidths, narrow first.
     pub const ALL: [Bandwidth; 6] =
         [Self::Mhz1_4, Self::Mhz3, Self::Mhz5, Self::Mhz10, Self::Mhz15, Self::Mhz20];
 
@@ -68,10 +68,10 @@ impl Bandwidth {
             Bandwidth::Mhz20 => 20e6,
         })
     }
-    /// The bandwidth that is `width` wide.
+    /// The bandwidth with a width of `width`.
     ///
     /// # Errors
-    /// [`NotABandwidth`] names the six that are.
+    /// [`NotABandwidth`], which names the six widths.
     pub fn from_hertz(width: Hertz) -> Result<Bandwidth, NotABandwidth> {
         let found = Self::ALL.into_iter().find(|b| (b.hertz().0 - width.0).abs() < 1.0);
         found.ok_or_else(|| NotABandwidth(width.to_string()))

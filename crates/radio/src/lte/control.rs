@@ -2,8 +2,8 @@
 
 use lasthop_engine::math::{log10, pow};
 
-/// Probability that a UE misses the control channels of a subframe at the effective SINR `snr_db`:
-/// a UE that does cannot read its grant. Nodes of 3GPP R4-081920, straight lines in log10
+/// Probability that a UE does not decode the control channels of a subframe at the effective SINR
+/// `snr_db`; it then does not receive its grant. Nodes of 3GPP R4-081920, straight lines in log10
 /// between them (2 % of the value); 0 above -1 dB; below -10 dB the first line continues up to 1.
 pub fn control_error(snr_db: f64) -> f64 {
     if snr_db.is_nan() || snr_db > HIGHEST_DB {
@@ -33,8 +33,8 @@ mod tests {
         assert!((control_error(-3.5) - (0.0455f64 * 0.0175).sqrt()).abs() < 1e-12);
     }
 
-    /// ns-3's system points: 1000 subframes, 99.8 % bound. Two, four and five cells put the SINR at
-    /// -2, -6 and -7 dB.
+    /// ns-3's system points: 1000 subframes, 99.8 % bound. With two, four and five cells the SINR
+    /// is -2, -6 and -7 dB.
     #[test]
     fn system_points_are_within_their_bounds() {
         for (snr, bler, bound) in [(-2.0, 0.007, 9.0), (-6.0, 0.206, 40.0), (-7.0, 0.343, 47.0)] {

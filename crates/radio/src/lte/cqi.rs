@@ -6,7 +6,7 @@ use super::{Mcs, McsTable, Modulation};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cqi(u8);
 
-/// Which table the UE is configured with.
+/// The CQI table that the UE is configured with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CqiTable {
     /// Table 7.2.3-1, up to 64QAM.
@@ -27,7 +27,7 @@ impl CqiTable {
 }
 
 impl Cqi {
-    /// Nothing can be received.
+    /// Out of range: nothing can be received.
     pub const OUT_OF_RANGE: Cqi = Cqi(0);
     /// The best quality.
     pub const MAX: Cqi = Cqi(15);
@@ -44,7 +44,7 @@ impl Cqi {
     pub fn usable() -> impl DoubleEndedIterator<Item = Cqi> {
         (1..=15).map(Cqi)
     }
-    /// Modulation and code rate times 1024; nothing for CQI 0.
+    /// Modulation and code rate times 1024; `None` for CQI 0.
     pub fn format(self, table: CqiTable) -> Option<(Modulation, u16)> {
         let rows = match table {
             CqiTable::Qam64 => &TABLE_64QAM,
@@ -56,13 +56,13 @@ impl Cqi {
     pub fn efficiency(self, table: CqiTable) -> f64 {
         self.format(table).map_or(0.0, |(m, rate)| f64::from(rate) / 1024.0 * f64::from(m.bits()))
     }
-    /// The efficiency with two decimals, as R1-081483 prints it and the model of Piro compares it
-    /// (first table).
+    /// The efficiency with two decimals, as R1-081483 prints it and Piro's model uses it (first
+    /// table).
     pub fn rounded_efficiency(self) -> f64 {
         ROUNDED[usize::from(self.0)]
     }
     /// The largest downlink MCS that carries no more bits per symbol than this CQI (two-decimal
-    /// efficiencies of R1-081483); nothing for CQI 0. The MCS belongs to the table of the same
+    /// efficiencies of R1-081483); `None` for CQI 0. The MCS belongs to the table of the same
     /// order, [`CqiTable::mcs_table`].
     pub fn mcs(self, table: CqiTable) -> Option<Mcs> {
         let row = match table {
@@ -117,7 +117,7 @@ const TABLE_256QAM: [(Modulation, u16); 15] = [
 const ROUNDED: [f64; 16] =
     [0.0, 0.15, 0.23, 0.38, 0.60, 0.88, 1.18, 1.48, 1.91, 2.41, 2.73, 3.32, 3.90, 4.52, 5.12, 5.55];
 
-/// MCS of CQI 1 to 15: worked out from the efficiencies by a test.
+/// MCS of CQI 1 to 15; a test computes them from the efficiencies.
 const MCS_OF_CQI: [u8; 15] = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28];
 /// The same for the tables with 256QAM: where both tables have a block size, the sizes agree.
 const MCS_OF_CQI_256: [u8; 15] = [0, 2, 4, 6, 8, 10, 11, 13, 15, 17, 19, 21, 23, 25, 27];
@@ -157,8 +157,8 @@ mod tests {
         assert_eq!(Cqi::OUT_OF_RANGE.mcs(CqiTable::Qam64), None);
     }
 
-    /// CQI 2 to 11 of the second table are CQI 3 to 14 of the first (by efficiency): both lead to
-    /// the same I_TBS and modulation. CQI 12 to 15 lead to 256QAM.
+    /// CQI 2 to 11 of the second table are CQI 3 to 14 of the first (by efficiency): both have the
+    /// same I_TBS and modulation. CQI 12 to 15 have 256QAM.
     #[test]
     fn both_tables_lead_to_the_same_block() {
         for cqi in Cqi::usable() {

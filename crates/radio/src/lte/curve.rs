@@ -1,4 +1,4 @@
-//! The form of a block error curve, and what is known of a code: `bler_curves.rs` has the numbers.
+//! The form of a block error curve, and the data of a code: `bler_curves.rs` has the numbers.
 
 use lasthop_engine::math::erfc;
 
@@ -20,7 +20,7 @@ impl BlerCurve {
     #[inline]
     pub fn bler(&self, snr_db: f64) -> f64 {
         let x = (snr_db - self.snr50_db) / (std::f64::consts::SQRT_2 * self.sigma_db);
-        // erfc(5.9) / 2 = 3.6e-17: beyond, 1 - p is 1 to the last digit.
+        // erfc(5.9) / 2 = 3.6e-17: for a larger argument 1 - p is 1 to the last digit.
         if x.abs() > 5.9 {
             return if x > 0.0 { 0.0 } else { 1.0 };
         }

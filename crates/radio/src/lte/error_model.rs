@@ -6,14 +6,14 @@
 //! 3. The error probability of each code block at that SINR ([`super::BlerCurve`]).
 //! 4. The transport block fails if one of its code blocks does: 1 - (1 - B(K+))^C+ (1 - B(K-))^C-.
 //!
-//! A block with more bits than its transmission has coded ones fails: see [`ErrorModel::overfull`].
+//! A block with more bits than the coded bits of its transmission fails: see
+//! [`ErrorModel::overfull`].
 
 use lasthop_engine::math::{db, from_db, pow};
 
 use super::{CodeBlocks, CurveId, Mcs, McsTable, Modulation, code_blocks, sinr_db_of_mi, tbs_bits};
 
-/// What the error model needs of a transport block; worked out once, when the block is
-/// formed.
+/// Data of a transport block for the error model; computed once, when the block is formed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorModel {
     /// Size of the transport block [bit].
@@ -22,22 +22,22 @@ pub struct ErrorModel {
     pub blocks: CodeBlocks,
     /// Its code on the first transmission.
     pub code: CurveId,
-    /// The coded bits that a transmission has at most; None: its resource blocks are not known.
+    /// Upper bound of the coded bits of a transmission; None: its resource blocks are not known.
     pub most_coded: Option<u32>,
 }
 
-/// How the receiver joins the transmissions of one block.
+/// How the receiver combines the transmissions of one block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HarqCombining {
-    /// Each transmission brings new parity bits: information adds up over all coded bits, at a
-    /// lower rate.
+    /// Each transmission has new parity bits: information adds up over all coded bits, at a lower
+    /// rate.
     #[default]
     IncrementalRedundancy,
     /// Each transmission repeats the same bits: their SINRs add up, the rate stays.
     Chase,
 }
 
-/// What the receiver has kept of a block that failed so far.
+/// The receiver's soft bits of a block that has failed so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SoftBuffer {
     combining: HarqCombining,
@@ -51,13 +51,13 @@ pub struct SoftBuffer {
 }
 
 impl ErrorModel {
-    /// The block that `mcs` puts on `prbs` resource blocks; nothing for a reserved MCS or no
+    /// The block that `mcs` puts on `prbs` resource blocks; `None` for a reserved MCS or no
     /// resource blocks.
     pub fn of_grant(mcs: Mcs, table: McsTable, prbs: usize) -> Option<ErrorModel> {
         Some(ErrorModel::new(mcs, table, tbs_bits(prbs, mcs.i_tbs(table)?)?)?.on(mcs, table, prbs))
     }
 
-    /// A block of `bits` sent with `mcs`; nothing for a reserved MCS.
+    /// A block of `bits` sent with `mcs`; `None` for a reserved MCS.
     pub fn new(mcs: Mcs, table: McsTable, bits: u32) -> Option<ErrorModel> {
         let code = CurveId::of_mcs(mcs, table)?;
         Some(ErrorModel { bits, blocks: code_blocks(bits), code, most_coded: None })
@@ -69,20 +69,20 @@ impl ErrorModel {
         ErrorModel { most_coded: mcs.most_coded_bits(table, prbs), ..self }
     }
 
-    /// Its bits with their CRCs (TS 36.212 clause 5.1) are more than the coded bits of a
-    /// transmission: a code rate above 1, which no receiver decodes from one transmission. Of
-    /// all blocks only that of I_TBS 6 on one resource block is such a one.
+    /// True if its bits with their CRCs (TS 36.212 clause 5.1) are more than the coded bits of a
+    /// transmission: a code rate above 1, which no receiver decodes from one transmission. Only the
+    /// block of I_TBS 6 on one resource block is overfull.
     pub fn overfull(&self) -> bool {
         self.most_coded.is_some_and(|most| self.blocks.information_bits() > most)
     }
 
-    /// The modulation whose mutual information the block is judged by.
+    /// The modulation whose mutual information gives the block's error probability.
     pub fn modulation(&self) -> Modulation {
         self.code.modulation()
     }
 
-    /// C: the coded bits of one transmission, from the code's nominal rate; where the block is
-    /// [`overfull`](Self::overfull), what the resource blocks have.
+    /// C: the coded bits of one transmission, from the code's nominal rate; if the block is
+    /// [`overfull`](Self::overfull), the coded bits of the resource blocks.
     pub fn coded_bits(&self) -> f64 {
         match self.most_coded {
             Some(most) if self.overfull() => f64::from(most),
@@ -96,7 +96,7 @@ impl ErrorModel {
         self.error_at(sinr_db_of_mi(self.modulation(), mi))
     }
 
-    /// The same for an unfaded channel at `snr_db`.
+    /// The probability that the first transmission fails on an unfaded channel at `snr_db`.
     pub fn error_at(&self, snr_db: f64) -> f64 {
         if self.overfull() {
             return 1.0;
@@ -104,11 +104,11 @@ impl ErrorModel {
         block_error(self.code, &self.blocks, snr_db)
     }
 
-    /// The probability that the decoder fails with all that `buffer` holds; 1 if it holds nothing.
+    /// The probability that the decoder fails with all transmissions in `buffer`; 1 if it is empty.
     ///
-    /// It is the probability given nothing else. A caller that draws an outcome per transmission
-    /// and needs the transmissions of one block to fail consistently compares **one** uniform draw
-    /// of the block with it each time.
+    /// The probability is not conditional on earlier failures. A caller that draws an outcome per
+    /// transmission and needs the transmissions of one block to fail consistently compares **one**
+    /// uniform draw of the block with it each time.
     pub fn combined_error(&self, buffer: &SoftBuffer) -> f64 {
         if buffer.transmissions == 0 {
             return 1.0;
@@ -116,8 +116,8 @@ impl ErrorModel {
         match buffer.combining {
             HarqCombining::Chase => self.error_at(db(buffer.sinr)),
             HarqCombining::IncrementalRedundancy => {
-                // No code brings more bits than the mutual information that was received; curves of
-                // rates as high as those of an overfull block's first transmissions there are none.
+                // No code delivers more bits than the mutual information received; there are no
+                // curves for rates as high as those of an overfull block's first transmission.
                 let needed = f64::from(self.blocks.information_bits());
                 if self.overfull() && buffer.information < needed {
                     return 1.0;
@@ -156,8 +156,8 @@ impl SoftBuffer {
     pub fn add(&mut self, block: &ErrorModel, mi: f32) {
         self.add_coded(block, block.coded_bits(), mi);
     }
-    /// The same with `coded_bits` sent, for a retransmission on more or fewer resource blocks than
-    /// the first one.
+    /// As [`add`](Self::add) with `coded_bits` sent, for a retransmission on more or fewer resource
+    /// blocks than the first one.
     pub fn add_coded(&mut self, block: &ErrorModel, coded_bits: f64, mi: f32) {
         self.transmissions = self.transmissions.saturating_add(1);
         self.coded_bits += coded_bits;
@@ -183,8 +183,8 @@ mod tests {
     }
 
     /// The loss that ns-3's system tests use (its buildings model beyond 1 km at 2120 MHz, 30 m and
-    /// 1 m): COST231-Hata for a large city in which ns-3 omits a term of a(h_m), so we write
-    /// it out here and do not offer it.
+    /// 1 m): COST231-Hata for a large city in which ns-3 omits a term of a(h_m); the test has its
+    /// own formula, because the product does not have this variant.
     fn ns3_urban_loss(d_km: f64) -> f64 {
         let a = 3.2 * log10(11.75) * log10(11.75);
         46.3 + 33.9 * log10(2120.0) - 13.82 * log10(30.0) - a
@@ -197,7 +197,7 @@ mod tests {
     /// (-5.512 dB, printed as -5.51); at 600 m and 470 m the printed one is taken. ns-3 looks
     /// the mutual information up in a table and takes the next entry above, which is
     /// worth up to 0.06 dB; the closed form at the printed SINR gives 0.383 for the first point,
-    /// outside ns-3's own bounds, and 0.110 for the last. So each point must hold for some SINR
+    /// outside ns-3's own bounds, and 0.110 for the last. So each point must agree for some SINR
     /// within that step and the printed rounding.
     #[test]
     fn system_points_are_within_their_bounds_and_one_step_of_the_reference_table() {
@@ -250,8 +250,9 @@ mod tests {
                     assert!(rate <= 0.93, "{table:?} {index} on {prbs}: {rate}");
                 }
             }
-            // Twice the coded bits have rate 352 / 576 = 0.61 or 352 / 600: information of that
-            // much per bit is the least. Chase combining repeats the same bits, and does not help.
+            // Twice the coded bits have rate 352 / 576 = 0.61 or 352 / 600, which is the least
+            // mutual information per bit. Chase combining repeats the same bits and stays above a
+            // rate of 1.
             for (combining, fails) in
                 [(HarqCombining::IncrementalRedundancy, [1.0, 0.0]), (HarqCombining::Chase, [1.0, 1.0])]
             {
@@ -270,11 +271,11 @@ mod tests {
         }
     }
 
-    /// ns-3's HARQ test: 66 B with MCS 0 at -9.91 dB never get through at once and fail with 0.074
-    /// at the second try, so it takes 1 * 2 + 0.074 = 2.074 transmissions: 31 822 byte/s,
-    /// accepted within 10 %. Our curve of short blocks is 0.12 dB to the right: 0.145 and 30
-    /// 770 byte/s. Chase combining does the same here, for the code of MCS 0 repeats
-    /// bits already.
+    /// ns-3's HARQ test: 66 B with MCS 0 at -9.91 dB always fail at the first transmission and with
+    /// 0.074 at the second, so a block takes 1 * 2 + 0.074 = 2.074 transmissions: 31 822 byte/s,
+    /// accepted within 10 %. The curve of short blocks here is 0.12 dB to the right: 0.145 and 30
+    /// 770 byte/s. Chase combining has the same result here, because the code of MCS 0 repeats bits
+    /// already.
     #[test]
     fn a_second_transmission_saves_most_blocks() {
         for combining in [HarqCombining::IncrementalRedundancy, HarqCombining::Chase] {

@@ -27,11 +27,11 @@ impl Modulation {
     }
 }
 
-/// A modulation and coding scheme index, I_MCS, 0 to 31. What it means depends on the [`McsTable`].
+/// A modulation and coding scheme index, I_MCS, 0 to 31. Its meaning depends on the [`McsTable`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mcs(u8);
 
-/// The table that gives an MCS its meaning.
+/// The table in which an MCS is looked up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum McsTable {
     /// Downlink up to 64QAM: table 7.1.7.1-1.
@@ -62,7 +62,7 @@ impl Mcs {
     pub const fn index(self) -> u8 {
         self.0
     }
-    /// I_TBS; nothing for the indices that are reserved for retransmissions.
+    /// I_TBS; `None` for the indices that are reserved for retransmissions.
     pub fn i_tbs(self, table: McsTable) -> Option<u8> {
         let row = match table {
             McsTable::Downlink => &I_TBS_DOWNLINK[..],
@@ -72,7 +72,7 @@ impl Mcs {
         row.get(usize::from(self.0)).copied()
     }
     /// Q_m. In the uplink 29 to 31 name redundancy versions 1, 2, 3 and keep the modulation of the
-    /// first transmission: nothing.
+    /// first transmission: `None`.
     pub fn modulation(self, table: McsTable) -> Option<Modulation> {
         use Modulation::{Qam16, Qam64, Qam256, Qpsk};
         Some(match (table, self.0) {
@@ -96,8 +96,8 @@ impl Mcs {
     pub fn decodable_on(self, table: McsTable, prbs: usize) -> Mcs {
         if prbs == 1 && self.i_tbs(table) == Some(6) { Mcs(self.0 - 1) } else { self }
     }
-    /// The coded bits of one layer that a transmission on `prbs` resource blocks has at most; none
-    /// for a reserved MCS.
+    /// Upper bound of the coded bits of one layer in a transmission on `prbs` resource blocks;
+    /// `None` for a reserved MCS.
     ///
     /// Uplink: of the 14 symbols of a subframe two are demodulation reference signals (TS 36.211
     /// clauses 5.2.1 and 5.5.2.1): 144 resource elements a block. Downlink: 150, with one symbol of
@@ -158,8 +158,9 @@ mod tests {
         }
     }
 
-    /// Where the modulation steps up, the transport block size stays: MCS 9/10 and 16/17 downlink,
-    /// 10/11 and 20/21 uplink. With 256QAM there is no such pair, but I_TBS 26 is left out.
+    /// Where the modulation changes, the transport block size stays the same: MCS 9/10 and 16/17
+    /// downlink, 10/11 and 20/21 uplink. With 256QAM there is no such pair, but I_TBS 26 is left
+    /// out.
     #[test]
     fn modulation_steps_keep_the_block_size() {
         let same = |table: McsTable, low: u8| {

@@ -3,9 +3,9 @@
 //!
 //! The closed forms are sums of J(x), the mutual information between a bit and its Gaussian
 //! log-likelihood ratio, with S. ten Brink's fit (IEEE Trans. Commun. 49(10), 2001). The hot path
-//! looks them up: 64 straight pieces per octave of SINR, cut by the bits of the float itself, so
-//! that a value costs one load and one multiplication. Largest difference to the closed form: 1e-4,
-//! but for the one piece in which J's two forms meet with a step of 6.5e-4.
+//! uses a table: 64 linear pieces per octave of SINR, indexed by bits of the float, so that a value
+//! takes one load and one multiplication. Largest difference from the closed form: 1e-4, except for
+//! the one piece in which J's two forms meet with a step of 6.5e-4.
 
 use std::sync::LazyLock;
 
@@ -46,7 +46,7 @@ pub fn mean_mi_of(modulation: Modulation, sinr: &[f32], prbs: impl IntoIterator<
     sum / n.max(1) as f32
 }
 
-/// Where the look-ups of a row of SINRs are: for a caller that needs the information of several
+/// Table positions of a row of SINRs, for a caller that needs the information of several
 /// modulations.
 #[derive(Clone, Debug)]
 pub struct MiPlaces {
@@ -56,19 +56,19 @@ pub struct MiPlaces {
 }
 
 impl MiPlaces {
-    /// Of no SINRs.
+    /// The positions of an empty row.
     pub const NONE: MiPlaces = MiPlaces { sinr: [0.0; PRB_MAX], piece: [0; PRB_MAX] };
 
-    /// Takes in the linear SINRs `sinr`, at most [`PRB_MAX`]. It is filled in place: it is
-    /// large.
+    /// Computes the positions of the linear SINRs `sinr`, at most [`PRB_MAX`], in place because the
+    /// object is large.
     #[inline]
     pub fn locate(&mut self, sinr: &[f32]) {
         wide(Locate { sinr, places: self });
     }
 
     /// [`mean_mi`] of every `size` of the first `blocks` resource blocks, to the bit, of all
-    /// modulations: `means[i][modulation]`. One SINR's lines lie side by side, so that all take the
-    /// instructions of one.
+    /// modulations: `means[i][modulation]`. The lines of one SINR are adjacent, so that all
+    /// modulations take the instructions of one.
     #[inline]
     pub fn mean_mi(&self, blocks: usize, size: usize, means: &mut [MiByModulation]) {
         let means = &mut means[..blocks.div_ceil(size)];
@@ -109,7 +109,7 @@ impl Kernel for Means<'_> {
     }
 }
 
-/// Finds the places of a row.
+/// Finds the table positions of a row.
 struct Locate<'a> {
     sinr: &'a [f32],
     places: &'a mut MiPlaces,
@@ -126,10 +126,10 @@ impl Kernel for Locate<'_> {
     }
 }
 
-/// A SINR within the look-up's range, and its piece.
+/// Clamps a SINR to the range of the table, and finds its piece.
 #[inline(always)]
 fn place(g: f32) -> (f32, u16) {
-    // Positive floats are ordered as their bits are; a negative or NaN SINR has no place here.
+    // Positive floats are ordered as their bits are; a negative or NaN SINR must not occur here.
     let g = g.clamp(LOWEST, HIGHEST);
     (g, ((g.to_bits() >> SHIFT) - (LOWEST_EXPONENT << PIECE_BITS)) as u16)
 }
@@ -139,19 +139,19 @@ pub fn mean_mi_all(sinr: &[f32]) -> [f32; 3] {
     [Modulation::Qpsk, Modulation::Qam16, Modulation::Qam64].map(|m| mean_mi(m, sinr))
 }
 
-/// The SINR [dB] of an unfaded channel with mutual information `mi`: the inverse of what
-/// [`mean_mi`] looks up. Clamped to -36 dB and 42 dB.
+/// The SINR [dB] of an unfaded channel with mutual information `mi`: the inverse of the table that
+/// [`mean_mi`] uses. Clamped to -36 dB and 42 dB.
 pub fn sinr_db_of_mi(modulation: Modulation, mi: f32) -> f64 {
     db(LOOKUP[modulation as usize].inverse(mi))
 }
 
-/// S. ten Brink's J with the coefficients that IEEE 802.16m prints; it dips below 0 by 5e-5 near 0,
-/// which is cut.
+/// S. ten Brink's J with the coefficients that IEEE 802.16m prints; its values near 0 are negative
+/// by up to 5e-5 and are set to 0.
 fn j(x: f64) -> f64 {
     if x <= 1.6363 {
         (((-0.042_106_61 * x + 0.209_252) * x - 0.006_400_81) * x).max(0.0)
     } else {
-        // The cubic in the exponent turns upwards at 52.7, where J is 1 to the last digit.
+        // The cubic in the exponent has its minimum at 52.7, where J is 1 to the last digit.
         let x = x.min(50.0);
         1.0 - exp(((0.001_814_91 * x - 0.142_675) * x - 0.082_205_4) * x + 0.054_960_8)
     }
@@ -165,10 +165,10 @@ const OCTAVES: u32 = 26;
 const PIECE_BITS: u32 = 6;
 const PIECES: usize = (OCTAVES << PIECE_BITS) as usize;
 const SHIFT: u32 = 23 - PIECE_BITS;
-/// The pieces and room up to a power of two, so that an index needs no check.
+/// Pieces, rounded up to a power of two, so that an index needs no check.
 const LINES: usize = PIECES.next_power_of_two();
 
-/// How many modulations there are.
+/// Number of modulations.
 const MODULATIONS: usize = 4;
 
 /// The lines of one piece of the SINR, by modulation.
@@ -188,7 +188,7 @@ static LINES_OF_ALL: LazyLock<Box<[Lines; LINES]>> = LazyLock::new(|| {
     all
 });
 
-/// A function of the SINR in straight pieces.
+/// A piecewise linear function of the SINR.
 struct Lookup {
     /// Value at SINR 0 of the straight line, and its slope.
     lines: Box<[(f32, f32); LINES]>,
@@ -210,8 +210,7 @@ impl Lookup {
         let knots: Box<[(f64, f64)]> = (0..=PIECES as u32)
             .map(|i| f64::from(f32::from_bits((LOWEST_EXPONENT << 23) + (i << SHIFT))))
             .map(|g| (g, mi_closed_form(modulation, g)))
-            // Where J's two forms meet it steps down a little; the inverse needs a curve that never
-            // falls.
+            // Where its two forms meet, J decreases a little; the inverse needs a monotone curve.
             .scan(0.0f64, |top, (g, mi)| {
                 *top = top.max(mi);
                 Some((g, *top))
@@ -228,8 +227,7 @@ impl Lookup {
         Lookup { lines, knots, above }
     }
 
-    /// The value at `g`; the first piece also serves values below it, the last value what is
-    /// above.
+    /// The value at `g`; the first piece is extended to lower SINRs, the last value to higher ones.
     #[inline]
     fn at(&self, g: f32) -> f32 {
         let (g, piece) = place(g);
@@ -260,7 +258,7 @@ mod tests {
 
     const ALL: [Modulation; 4] = [Qpsk, Qam16, Qam64, Qam256];
 
-    /// Values worked out from the closed form by hand, which are those of ns-3's tables to their
+    /// Values computed from the closed form by hand, equal to those of ns-3's tables up to their
     /// rounding (6e-7).
     #[test]
     fn closed_forms_give_the_printed_values() {
@@ -297,8 +295,8 @@ mod tests {
         }
     }
 
-    /// More SINR never means less information, a higher order never more of it per bit. Where J was
-    /// cut at 0 (below -20 dB) all are 0.
+    /// Information never decreases with SINR, and never increases with the order of modulation.
+    /// Where J is set to 0 (below -20 dB) all are 0.
     #[test]
     fn information_rises_with_sinr_and_falls_with_order() {
         let at = |m, i: i32| mean_mi(m, &[lasthop_engine::math::from_db(f64::from(i) / 10.0) as f32]);
@@ -314,7 +312,7 @@ mod tests {
         }
     }
 
-    /// There and back again: 0.01 dB wherever the curve is steep enough to say (information from
+    /// The inverse gives the SINR back to 0.01 dB where the curve is steep enough (information from
     /// 0.01 to 0.99).
     #[test]
     fn the_inverse_gives_the_sinr_back() {
@@ -329,7 +327,7 @@ mod tests {
         }
     }
 
-    /// The search begins in the right step: the same knot as among all of them.
+    /// The search from its first step finds the same knot as a search among all knots.
     #[test]
     fn the_inverse_finds_the_piece() {
         for m in ALL {

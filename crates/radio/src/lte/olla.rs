@@ -4,12 +4,12 @@
 
 use lasthop_units::{Db, Ratio};
 
-/// What the loop may do.
+/// Parameters of the loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OllaConfig {
     /// Target share of first transmissions that fail.
     pub target: Ratio,
-    /// How far a NACK moves the offset down. An ACK moves it up by target / (1 - target) of this.
+    /// Decrease of the offset on a NACK. An ACK raises it by target / (1 - target) of this.
     pub step_down: Db,
     /// The lowest offset.
     pub min: Db,
@@ -18,7 +18,7 @@ pub struct OllaConfig {
 }
 
 impl Default for OllaConfig {
-    /// 10 %, 0.5 dB down (0.056 dB up), -10 dB to 10 dB.
+    /// Target 10 %, 0.5 dB down (0.056 dB up), -10 dB to 10 dB.
     fn default() -> Self {
         OllaConfig { target: Ratio(0.1), step_down: Db(0.5), min: Db(-10.0), max: Db(10.0) }
     }
@@ -32,21 +32,22 @@ pub struct Olla {
 }
 
 impl Olla {
-    /// A loop that begins with no offset.
+    /// Creates a loop whose offset is 0 dB.
     pub fn new(config: OllaConfig) -> Olla {
         Olla { config, offset: Db(0.0) }
     }
 
-    /// A loop of the same configuration that starts anew.
+    /// A new loop of the same configuration.
     #[must_use]
     pub fn restarted(&self) -> Olla {
         Olla::new(self.config)
     }
-    /// What to add to the reported SINR before the MCS is chosen.
+    /// The value to add to the reported SINR before the MCS is chosen.
     pub fn offset(&self) -> Db {
         self.offset
     }
-    /// A first transmission was acknowledged, or not. Retransmissions are none of its business.
+    /// Updates the offset after the ACK or NACK of a first transmission. Retransmissions do not
+    /// count.
     pub fn first_transmission(&mut self, acknowledged: bool) {
         let OllaConfig { target, step_down, min, max } = self.config;
         let step = if acknowledged { step_down.0 * target.0 / (1.0 - target.0) } else { -step_down.0 };
@@ -60,9 +61,9 @@ mod tests {
     use crate::lte::{ErrorModel, Mcs, McsTable};
     use lasthop_engine::{Draw, Purpose};
 
-    /// At rest the steps cancel: (1 - p) up = p down gives p = target. Here the report is 3 dB too
-    /// good and the MCS (a block on 50 PRB) can follow in steps of a CQI. 20 000 blocks; the
-    /// loop's own wander (0.5 dB steps in a ladder of 2 dB) leaves +-1 %.
+    /// In equilibrium the steps cancel: (1 - p) up = p down gives p = target. Here the report is 3
+    /// dB too high, and the MCS (a block on 50 PRB) follows in steps of a CQI. 20 000 blocks; the
+    /// fluctuation of the offset (0.5 dB steps among MCS 2 dB apart) leaves +-1 %.
     #[test]
     fn the_share_of_errors_goes_to_the_target() {
         let draw = Draw::new(3, Purpose::Test, 0);
@@ -86,16 +87,16 @@ mod tests {
         assert!((-4.5..-2.0).contains(&olla.offset().0), "{:?}", olla.offset());
     }
 
-    /// What the target costs on a static channel. Let MCS m fail with e(m) and carry R(m). The
-    /// second transmission of what the loop chooses is decoded. The loop mixes neighbouring MCS so
-    /// that a share p of first transmissions fails, even where another choice would be better; each
-    /// block then takes 1 + p TTIs: T = R' / (1 + p), where R' is the mean R of the mix. The best
-    /// single MCS has max R(m) / (1 + e(m)). Where the ladder has an MCS m with e(m) near 0 and the
-    /// next fails nearly always, the mix is (1 - p) m + p (m + 1), and the cost is 1 - (1 + p d) /
-    /// (1 + p), where d = R(m + 1) / R(m) - 1: 7 to 9 % for p = 10 % and steps of 0 to 25 %. Where
-    /// m itself fails with p, there is no cost. The loop also moves in steps of 0.5 dB into MCS m -
-    /// 1, which carries less. On a channel that changes there is no best single MCS, and the loop
-    /// follows it.
+    /// The loss of throughput by the target on a static channel. Let MCS m fail with e(m) and carry
+    /// R(m). The second transmission of a block is always decoded. The loop alternates between
+    /// neighbouring MCS so that a share p of first transmissions fails, even where another choice
+    /// would be better; each block then takes 1 + p TTIs: T = R' / (1 + p), where R' is the mean R
+    /// of the mix. The best single MCS has max R(m) / (1 + e(m)). If there is an MCS m with e(m)
+    /// near 0 and the next fails nearly always, the mix is (1 - p) m + p (m + 1), and the cost is
+    /// 1 - (1 + p d) / (1 + p), where d = R(m + 1) / R(m) - 1: 7 to 9 % for p = 10 % and steps of 0
+    /// to 25 %. Where m itself fails with p, there is no cost. The loop also moves in steps of 0.5
+    /// dB into MCS m - 1, which carries less. On a channel that changes there is no best single
+    /// MCS, and the loop follows it.
     #[test]
     fn the_target_costs_a_static_channel_what_the_ladder_leaves_no_choice_about() {
         let block = |m: u8| ErrorModel::of_grant(Mcs::new(m), McsTable::Downlink, 50).unwrap();

@@ -67,8 +67,7 @@ pub struct PowerControl {
 }
 
 impl PowerControl {
-    /// A command has arrived; `pusch` is the power that the UE would send with before it,
-    /// unlimited.
+    /// Applies a received command; `pusch` is the UE's PUSCH power before it, without limits.
     ///
     /// Clause 5.1.1.1 [unverified]: If UE has reached P_CMAX, positive TPC commands shall not be
     /// accumulated. If UE has reached minimum power, negative TPC commands shall not be
@@ -88,8 +87,8 @@ impl PowerControl {
         }
     }
 
-    /// The command that brings the power nearest to `error` above what it is; None if none brings
-    /// it nearer.
+    /// The command that changes the power most nearly by `error`; None if no command reduces the
+    /// error.
     pub fn towards(&self, config: &PowerControlConfig, error: Db) -> Option<TpcCommand> {
         let (steps, wanted, now) = match config.closed_loop {
             ClosedLoop::Off => return None,
@@ -124,8 +123,8 @@ impl PowerControl {
         limited(self.unlimited(config, blocks, path_loss) + offset, largest)
     }
 
-    /// Power headroom (clause 5.1.1.2): what is left to the largest power; negative: the UE is
-    /// limited.
+    /// Power headroom (clause 5.1.1.2): the difference to the largest power; negative: the UE's
+    /// power is limited.
     pub fn headroom(&self, config: &PowerControlConfig, blocks: u32, path_loss: Db, largest: Dbm) -> Db {
         largest - self.unlimited(config, blocks, path_loss)
     }
@@ -142,9 +141,9 @@ mod tests {
     use lasthop_units::Hertz;
 
     /// Steps of -1, 0, 1 and 3 dB, or -4, -1, 1 and 4 dB from the open loop: the nearest, and none
-    /// when it is near enough.
+    /// if the error is already smallest.
     #[test]
-    fn commands_go_towards_the_wanted_power() {
+    fn commands_reduce_the_error_of_the_power() {
         let config = |closed_loop| PowerControlConfig { closed_loop, ..PowerControlConfig::default() };
         let of =
             |closed_loop, f: f64, error: f64| PowerControl { f }.towards(&config(closed_loop), Db(error));
@@ -208,8 +207,8 @@ mod tests {
     }
 
     /// At 10 m PL = 58.974 and PUSCH starts at -17.046. Twenty steps down: -37.046; twenty more
-    /// reach the floor, where nothing accumulates; the way up then starts just below it: f
-    /// stops at the first step beyond, -40.046.
+    /// reach the floor, where nothing accumulates; later increases start just below it: f stops at
+    /// the first step beyond, -40.046.
     #[test]
     fn accumulated_commands_add_up_and_stop_at_the_floor() {
         let c = setting(ClosedLoop::Accumulated);

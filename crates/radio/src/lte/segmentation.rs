@@ -17,7 +17,7 @@ pub struct CodeBlocks {
     pub small: u32,
     /// K-, 0 without small blocks.
     pub small_bits: u32,
-    /// F: bits of the first block that carry nothing.
+    /// F: filler bits of the first block.
     pub filler: u32,
 }
 
@@ -26,7 +26,7 @@ impl CodeBlocks {
     pub const fn count(&self) -> u32 {
         self.large + self.small
     }
-    /// The bits that have to be decoded: data and CRCs.
+    /// The bits to be decoded: data and CRCs.
     pub const fn information_bits(&self) -> u32 {
         self.bits() - self.filler
     }
@@ -54,7 +54,7 @@ pub fn code_blocks(tbs_bits: u32) -> CodeBlocks {
     CodeBlocks { large, large_bits: k_plus, small, small_bits: if small == 0 { 0 } else { k_minus }, filler }
 }
 
-/// The smallest K of TS 36.212 table 5.1.3-3 that holds `bits` (40 at least, 6144 at most).
+/// The smallest K of TS 36.212 table 5.1.3-3 that is at least `bits` (40 at least, 6144 at most).
 pub const fn turbo_size(bits: u32) -> u32 {
     let step = match bits {
         0..=40 => return 40,
@@ -108,10 +108,11 @@ mod tests {
         assert_eq!(cut(16), (1, 40, 0, 0, 0));
     }
 
-    /// The sizes of the table were chosen so that no filler is needed (36.213 with 36.212): all of
-    /// them hold every bit, no block exceeds Z, and only some of the smallest carry filler.
+    /// The sizes of the table were chosen so that no filler is needed (TS 36.213 with TS 36.212):
+    /// the code blocks contain every bit, no block exceeds Z, and only some of the smallest have
+    /// filler.
     #[test]
-    fn every_size_of_the_table_is_held() {
+    fn code_blocks_contain_every_size_of_the_table() {
         for prbs in 1..=PRB_MAX {
             for i in 0..=33 {
                 let tbs = tbs_bits(prbs, i).unwrap();

@@ -9,7 +9,7 @@ pub const I_TBS_MAX: u8 = 33;
 const COLUMNS: usize = I_TBS_MAX as usize + 1;
 
 /// The size in bits of a transport block on `prbs` resource blocks (1 to 110) with index `i_tbs` (0
-/// to 33); nothing outside the table.
+/// to 33); `None` outside the table.
 ///
 /// Sizes are not monotone everywhere: one block with I_TBS 6 carries 328 bits and with I_TBS 7 only
 /// 104.
@@ -19,13 +19,14 @@ pub fn tbs_bits(prbs: usize, i_tbs: u8) -> Option<u32> {
     row.get(usize::from(i_tbs)).map(|octets| u32::from(*octets) * 8)
 }
 
-/// Most resource blocks on which a block of two layers is as large as one of one layer on twice as
-/// many; beyond, table 7.1.7.2.2-1 translates the size of one layer (TS 36.213 clause 7.1.7.2.2).
+/// Largest number of resource blocks on which a block of two layers is as large as one of one layer
+/// on twice as many; above it, table 7.1.7.2.2-1 translates the size of one layer (TS 36.213 clause
+/// 7.1.7.2.2).
 const TWICE: usize = PRB_MAX / 2;
 
 /// The size in bits of a transport block on `layers` spatial layers (1 or 2), `prbs` resource
-/// blocks (1 to 110) and index `i_tbs` (0 to 33; with two layers on more than 55 blocks what the
-/// table of Release 8 translates, which is all of 0 to 26); nothing outside the tables.
+/// blocks (1 to 110) and index `i_tbs` (0 to 33; with two layers on more than 55 blocks 0 to 26,
+/// which the table of Release 8 translates); `None` outside the tables.
 #[inline]
 pub fn tbs_bits_on_layers(prbs: usize, i_tbs: u8, layers: usize) -> Option<u32> {
     match layers {
@@ -40,8 +41,8 @@ pub fn tbs_bits_on_layers(prbs: usize, i_tbs: u8, layers: usize) -> Option<u32> 
     }
 }
 
-/// The largest block of up to `prbs` resource blocks with index `i_tbs`: what a grant can carry at
-/// most.
+/// The largest block of up to `prbs` resource blocks with index `i_tbs`: the most that a grant can
+/// carry.
 pub fn largest_tbs_bits(prbs: usize, i_tbs: u8) -> u32 {
     (1..=prbs.min(PRB_MAX)).filter_map(|n| tbs_bits(n, i_tbs)).max().unwrap_or(0)
 }
@@ -49,7 +50,7 @@ pub fn largest_tbs_bits(prbs: usize, i_tbs: u8) -> u32 {
 /// Octets: every size is a multiple of 8 bits. Row: number of resource blocks - 1.
 static TABLE: [[u16; COLUMNS]; PRB_MAX] = one_layer(include_bytes!("../../data/tbs_36213_7.1.7.2.1-1.csv"));
 
-/// Octets of a block of one layer, and of that which replaces it on two.
+/// Octets of a block of one layer, and of the block that replaces it on two.
 static TWO_LAYERS: [[u16; 2]; 112] = two_layers(include_bytes!("../../data/tbs_36213_7.1.7.2.2-1.csv"));
 
 /// A row is a number of resource blocks and their sizes.
@@ -85,7 +86,7 @@ const fn octets(bits: u32) -> u16 {
     (bits / 8) as u16
 }
 
-/// Reads a table with a head line while the crate is compiled: a wrong file does not compile.
+/// Reads a table with a header line at compile time: an invalid file does not compile.
 const fn numbers<const C: usize, const R: usize>(csv: &[u8]) -> [[u32; C]; R] {
     let mut table = [[0; C]; R];
     let (mut at, mut row) = (0, 0);
@@ -150,7 +151,7 @@ mod tests {
         assert_eq!(tbs_bits(100, 19), Some(43816));
     }
 
-    /// The one cell where ns-3 differs on purpose (88): the standard has 328.
+    /// The one size at which ns-3 differs on purpose (88): the standard has 328.
     #[test]
     fn one_block_of_index_6_is_the_standards() {
         assert_eq!(tbs_bits(1, 6), Some(328));
@@ -159,9 +160,9 @@ mod tests {
     }
 
     /// The translation has a row for each size of one layer on 56 to 110 blocks, and no
-    /// other. What it gives up to 75 376 bits are sizes of table 7.1.7.2.1-1; all are cut into
+    /// other. Its results up to 75 376 bits are sizes of table 7.1.7.2.1-1; all are segmented into
     /// equal code blocks without filler bits, as the sizes of the standard are (TS 36.212 clause
-    /// 5.1.2); and they are twice the size of one layer but for 2 %.
+    /// 5.1.2); and they are twice the size of one layer within 2 %.
     #[test]
     fn the_translation_to_two_layers_is_whole_and_fits_the_code_blocks() {
         let sizes = |prbs: std::ops::RangeInclusive<usize>| -> std::collections::BTreeSet<u32> {

@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 
 use super::complex::{ANTENNAS_MAX, C, Vector, inner};
 
-/// What each layer puts on the transmit antennas; the power of all layers together is 1.
+/// The amplitudes of each layer on the transmit antennas; the power of all layers together is 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Precoder {
-    /// How many layers, 1 to 4.
+    /// Number of layers, 1 to 4.
     pub layers: usize,
     /// By layer: its column of W.
     pub columns: [Vector; ANTENNAS_MAX],
@@ -47,13 +47,13 @@ const CODEBOOK_OF_FOUR: [Row; 16] = [
     ([O, O, O, O], [1, 2], [1, 2, 3], [1, 2, 3, 4]),
 ];
 
-/// Table 6.3.4.2.3-1 for one layer, and for two layers the indices 1 and 2 (closed loop has no
-/// index 0).
+/// Table 6.3.4.2.3-1 for one layer, and for two layers the indices 1 and 2 (index 0 is not used in
+/// closed loop).
 const TWO_ONE: [[C; 2]; 4] = [[O, O], [O, M], [O, J], [O, K]];
 const TWO_TWO: [[[C; 2]; 2]; 2] = [[[O, O], [O, M]], [[O, J], [O, K]]];
 
-/// How many precoders a UE chooses from for `layers` layers from `antennas` antennas, 1, 2 or 4:
-/// indices from 0 on.
+/// Number of precoders from which a UE chooses for `layers` layers from `antennas` antennas, 1, 2
+/// or 4: indices from 0 on.
 pub const fn precoders(antennas: usize, layers: usize) -> usize {
     match (antennas, layers) {
         (2, 1) => 4,
@@ -81,8 +81,8 @@ pub fn precoder(antennas: usize, layers: usize, index: usize) -> Precoder {
 }
 
 /// Large-delay CDD, W(i) D(i) U of clause 6.3.4.2.2, on the blocks `i`: with two antennas W is I /
-/// sqrt(2), with four it cycles through the indices 12 to 15. D(i) turns the layers into each other
-/// from one symbol to the next, so all code words see all of them.
+/// sqrt(2), with four it cycles through the indices 12 to 15. D(i) permutes the layers from one
+/// symbol to the next, so each code word uses all of them.
 pub fn cycled(antennas: usize, layers: usize, i: usize) -> Precoder {
     let mut to = Precoder { layers, columns: [[C::ZERO; ANTENNAS_MAX]; ANTENNAS_MAX] };
     let w = match antennas {

@@ -14,7 +14,7 @@ pub struct C {
     pub im: f64,
 }
 
-/// One number for each antenna; those beyond the antennas that are there are not read.
+/// One number for each antenna; those beyond the number of antennas are not read.
 pub type Vector = [C; ANTENNAS_MAX];
 /// Rows of a square matrix.
 pub type Matrix = [Vector; ANTENNAS_MAX];
@@ -141,7 +141,7 @@ pub fn cholesky<const N: usize>(m: &Matrix) -> Matrix {
         for j in 0..i {
             rest -= l[i][j].square();
         }
-        // A matrix that rounding has made singular keeps a pivot of its size.
+        // The bound keeps the pivot positive if rounding has made the matrix singular.
         l[i][i].re = 1.0 / rest.max(m[i][i].re * 1e-14).max(f64::MIN_POSITIVE).sqrt();
     }
     l

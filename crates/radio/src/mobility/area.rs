@@ -1,4 +1,4 @@
-//! The ground that a terminal does not leave.
+//! Areas that bound a terminal's movement.
 
 use lasthop_engine::{Stream, math};
 use lasthop_units::Metres;
@@ -33,7 +33,7 @@ pub enum Area {
 const LEAST: f64 = 1.0;
 
 impl Area {
-    /// The shortest way across [m].
+    /// The smallest width [m].
     pub fn width(&self) -> f64 {
         match *self {
             Area::Rectangle { from, to } => (to[0].0 - from[0].0).min(to[1].0 - from[1].0),
@@ -53,7 +53,7 @@ impl Area {
         }
     }
 
-    /// A uniform place.
+    /// Draws a uniform place.
     pub fn position(&self, stream: &mut Stream) -> Ground {
         match *self {
             Area::Rectangle { from, to } => {
@@ -82,8 +82,8 @@ impl Area {
         }
     }
 
-    /// From `p` in the direction `d` (length 1): the way to the border, and the direction after it,
-    /// reflected as light is.
+    /// From `p` in the direction `d` (length 1): the distance to the border, and the direction
+    /// after the reflection there (angle of reflection equal to that of incidence).
     pub fn border(&self, p: Ground, d: Ground) -> (f64, Ground) {
         match *self {
             Area::Rectangle { from, to } => {
@@ -125,7 +125,7 @@ impl Area {
         }
     }
 
-    /// No two places are farther apart [m].
+    /// The largest distance of two places in the area [m].
     pub fn diameter(&self) -> f64 {
         match *self {
             Area::Disc { radius, .. } => 2.0 * radius.0,

@@ -1,7 +1,7 @@
-//! The Levy walk of people (I. Rhee, M. Shin, S. Hong, K. Lee, S. J. Kim, S. Chong, "On the
-//! Levy-walk nature of human mobility", INFOCOM 2008 and IEEE/ACM Transactions on Networking 19(3),
-//! 2011): flights whose lengths, and pauses whose times, have truncated power laws, in uniform
-//! directions; the speed grows with the length of the flight.
+//! Levy walks of people (I. Rhee, M. Shin, S. Hong, K. Lee, S. J. Kim, S. Chong, "On the Levy-walk
+//! nature of human mobility", INFOCOM 2008 and IEEE/ACM Transactions on Networking 19(3), 2011):
+//! flights whose lengths, and pauses whose times, have truncated power laws, in uniform directions;
+//! the speed grows with the length of the flight.
 
 use lasthop_engine::{Stream, math};
 use lasthop_units::{Duration, Metres};
@@ -100,12 +100,12 @@ impl LevyWalk {
         self.area.map_or(Ok(()), |area| area.validate()).map_err(|message| ("area", message))
     }
 
-    /// Length of a flight [m].
+    /// Draws the length of a flight [m].
     pub fn length(&self, stream: &mut Stream) -> f64 {
         truncated(self.alpha, self.flight[0].0, self.flight[1].0, stream.uniform())
     }
 
-    /// Length of a pause [s].
+    /// Draws the length of a pause [s].
     pub fn rest(&self, stream: &mut Stream) -> f64 {
         truncated(self.beta, self.pause[0].as_secs_f64(), self.pause[1].as_secs_f64(), stream.uniform())
     }

@@ -1,6 +1,7 @@
-//! Where a terminal is: a function of time, without events.
+//! Movement of terminals: positions as functions of time, without events.
 //!
-//! [`Mobility`] says how a terminal moves, [`Motion`] is one on its way, [`Track`] a recorded way.
+//! [`Mobility`] says how a terminal moves, [`Motion`] is a moving terminal, [`Track`] a recorded
+//! one.
 
 mod area;
 mod levy;
@@ -72,8 +73,8 @@ impl Mobility {
         }
     }
 
-    /// Where a terminal that was at `start` in the beginning is after `t` seconds; random walks are
-    /// [`Motion`]'s, here they stand.
+    /// The position after `t` seconds of a terminal that starts at `start`; random walks do not
+    /// move here, [`Motion`] evaluates them.
     pub fn position(&self, start: Position, t: f64) -> Position {
         match *self {
             Mobility::Static | Mobility::RandomWaypoint(_) | Mobility::LevyWalk(_) => start,
@@ -96,7 +97,7 @@ impl Mobility {
         }
     }
 
-    /// Mean speed over the ground while it moves [m/s].
+    /// Mean speed over the ground while the terminal moves [m/s].
     pub fn speed(&self) -> f64 {
         match self {
             Mobility::Static => 0.0,
@@ -106,7 +107,7 @@ impl Mobility {
         }
     }
 
-    /// Way travelled after `t` seconds [m], for the Doppler shift.
+    /// Distance travelled after `t` seconds [m], for the Doppler shift.
     pub fn travelled(&self, t: f64) -> f64 {
         self.speed() * t
     }
@@ -128,8 +129,8 @@ mod tests {
         assert_eq!(m.travelled(3.0), 30.0);
     }
 
-    /// A leg of 50 m (30, 40) at 10 m/s: there after 5 s, back after 10 s, and the speed is the
-    /// same all the way.
+    /// A leg of 50 m (30, 40) at 10 m/s: at the other place after 5 s, back after 10 s, always at
+    /// the same speed.
     #[test]
     fn back_and_forth_turns_round_and_keeps_its_speed() {
         let m = Mobility::BackAndForth { speed: Speed(10.0), to: [Metres(40.0), Metres(60.0)] };

@@ -1,4 +1,4 @@
-//! A terminal on its way: the waypoints of its walk, drawn up to the latest requested time.
+//! A moving terminal: the waypoints of its walk, drawn up to the latest requested time.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::layout::Ground;
 
 /// Separates the draws of walks from those of places.
 const WALK: u64 = 1 << 62;
-/// Reflections of one flight; a flight along the border of a disc has many.
+/// Most reflections of one flight; a flight along the border of a disc has many.
 const REFLECTIONS: usize = 10_000;
 
-/// A terminal on its way. Where it is at a time does not depend on earlier queries.
+/// A moving terminal. Its position at a time does not depend on earlier queries.
 #[derive(Clone, Debug)]
 pub struct Motion {
     mobility: Mobility,
@@ -22,12 +22,13 @@ pub struct Motion {
     draw: Draw,
     /// Legs drawn so far.
     legs: u64,
-    /// When it is where; straight on between two of them. Empty for walks in closed form.
+    /// Times and places; between two of them the movement is straight. Empty for walks in closed
+    /// form.
     way: Vec<(f64, Ground)>,
 }
 
 impl Motion {
-    /// The walk of terminal number `terminal` in the run `seed`, from `start` on.
+    /// Creates the walk of terminal number `terminal` in the run `seed`, from `start` on.
     pub fn new(mobility: Mobility, start: Position, seed: u64, terminal: u64) -> Motion {
         let draw = Draw::new(seed, Purpose::Mobility, WALK | terminal);
         let mut motion = Motion { mobility, start, track: None, draw, legs: 0, way: Vec::new() };
@@ -35,18 +36,18 @@ impl Motion {
         motion
     }
 
-    /// A terminal that follows a recorded track; its height is that of `start`.
+    /// Creates a terminal that follows a recorded track; its height is that of `start`.
     pub fn along(track: Arc<Track>, start: Position) -> Motion {
         let draw = Draw::new(0, Purpose::Mobility, WALK);
         Motion { mobility: Mobility::Static, start, track: Some(track), draw, legs: 0, way: Vec::new() }
     }
 
-    /// True if it ever moves.
+    /// True if the terminal moves at any time.
     pub fn moves(&self) -> bool {
         self.track.is_some() || self.mobility != Mobility::Static
     }
 
-    /// Where it is after `t` seconds.
+    /// The position after `t` seconds.
     pub fn position(&mut self, t: f64) -> Position {
         if let Some(track) = &self.track {
             let [x, y] = track.position(t);
@@ -104,7 +105,7 @@ impl Motion {
                 self.fly([math::cos(angle), math::sin(angle)], walk.length(&mut stream), &walk);
                 self.pause(walk.rest(&mut stream));
             }
-            // The others have no waypoints; a last one for ever ends the caller's loop.
+            // The other kinds have no waypoints; a waypoint at infinity ends the caller's loop.
             Mobility::Static | Mobility::Linear { .. } | Mobility::BackAndForth { .. } => {
                 self.pause(f64::INFINITY);
             }
@@ -118,7 +119,7 @@ impl Motion {
     fn go(&mut self, to: Ground, speed: f64) {
         let (t, at) = self.here();
         let (dx, dy) = (to[0] - at[0], to[1] - at[1]);
-        // A leg of no length takes a moment, so that times rise.
+        // A leg of length 0 takes a positive time, so that times increase.
         self.way.push((t + (math::sqrt(dx * dx + dy * dy) / speed).max(1e-9), to));
     }
 
@@ -129,7 +130,7 @@ impl Motion {
         }
     }
 
-    /// A flight with constant speed and reflections.
+    /// Adds a flight with constant speed and reflections.
     fn fly(&mut self, mut d: Ground, length: f64, walk: &LevyWalk) {
         let speed = length / walk.speed.time(length);
         let mut left = length;

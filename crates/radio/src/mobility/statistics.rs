@@ -26,8 +26,8 @@ fn speed(motion: &mut Motion, t: f64) -> f64 {
 
 /// (vmax - vmin) / ln(vmax / vmin): the density of speeds falls as 1/v because slow legs last
 /// longer. 1.4427, 0.9102, 6.3424 and 2.1498 m/s. Means over 4000 walks at the start and after 300
-/// and 3000 s: the same all the time, as nothing decays from a steady state. Standard error at most
-/// (spread 5.3 m/s)/sqrt(4000) = 0.084 for U(1, 20).
+/// and 3000 s: the same at all times, as the walk starts in its steady state. Standard error at
+/// most (spread 5.3 m/s)/sqrt(4000) = 0.084 for U(1, 20).
 #[test]
 fn random_waypoint_keeps_its_stationary_speed_from_the_start_on() {
     for (slow, fast, expected, tolerance) in [
@@ -79,8 +79,8 @@ fn random_waypoint_stands_as_often_as_it_should() {
 
 /// Without pauses the density in a disc is close to 1 - r^2 (times r): the mean of r^2 is then 1/3,
 /// where a uniform one has 1/2. The exact density (C. Bettstetter, H. Hartenstein, X. Perez-Costa,
-/// Wireless Networks 10(5), 2004) gives a little more than the approximation. It is the same at the
-/// start and an hour later.
+/// Wireless Networks 10(5), 2004) gives a little more than the approximation. The density is the
+/// same at the start and an hour later.
 #[test]
 fn random_waypoint_fills_the_middle() {
     let walk = waypoint(DISC, [1.0, 2.0], [0, 0]);
@@ -101,8 +101,8 @@ fn random_waypoint_fills_the_middle() {
 /// Time law k l^(1 - rho), by hand: 100 m take 18.72 * 100^0.21 = 49.24 s and 1 km 1.37 * 1000^0.64
 /// = 113.9 s (2011); 30.55 * 100^0.11 = 50.70 s and 0.76 * 1000^0.72 = 109.9 s (2008). The branches
 /// cross at (18.72/1.37)^(1/0.43) = 437 m and (30.55/0.76)^(1/0.61) = 426 m, so at 500 m, where the
-/// law changes, a flight takes 5.6 % and 9.2 % less than the other branch says: 500^0.43 1.37/18.72
-/// = 1.0588 and 500^0.61 0.76/30.55 = 1.1017.
+/// law changes, a flight takes 5.6 % and 9.2 % less than by the other branch: 500^0.43 1.37/18.72 =
+/// 1.0588 and 500^0.61 0.76/30.55 = 1.1017.
 #[test]
 fn the_levy_walks_times_follow_its_law() {
     for (law, l, expected) in [
@@ -119,8 +119,8 @@ fn the_levy_walks_times_follow_its_law() {
 }
 
 /// Hill's estimator of the tail index over the upper half of 40 000 flights, far from the
-/// truncation: alpha +- 0.1 (its standard error is alpha / sqrt(20 000) = 0.011), and the same of
-/// the pauses. Nothing is outside the bounds.
+/// truncation: alpha +- 0.1 (its standard error is alpha / sqrt(20 000) = 0.011), and the same for
+/// the pauses. No value is outside the bounds.
 #[test]
 fn the_levy_walks_tails_have_their_index() {
     let walk = LevyWalk {
@@ -169,7 +169,7 @@ fn a_levy_walk_is_superdiffusive_and_then_bounded() {
     assert!(ten > hour, "{hour} {ten}");
 }
 
-/// A reflected flight keeps its speed: the length of the way is k-law exact, whatever the border.
+/// A reflected flight keeps its speed: its path has the length of the k law, whatever the border.
 /// One flight of a walk in a small disc, followed in steps of 10 ms.
 #[test]
 fn reflection_keeps_the_speed() {
@@ -183,13 +183,13 @@ fn reflection_keeps_the_speed() {
             let steps = 2000;
             let at = |m: &mut Motion, s: i32| m.position(time * 0.999 * f64::from(s) / f64::from(steps));
             let way: f64 = (0..steps).map(|s| distance(at(&mut motion, s), at(&mut motion, s + 1))).sum();
-            // Chords cut the corners of reflections: a little less than the whole.
+            // Chords shorten the path at reflections: the sum is a little less than the whole.
             assert!(way < 900.6 && way > 890.0, "{way}");
         }
     }
 }
 
-/// The same places whatever was evaluated before, and other terminals walk elsewhere.
+/// Positions do not depend on earlier evaluations, and other terminals have other positions.
 #[test]
 fn a_walk_is_a_function_of_time() {
     for mobility in [
@@ -208,7 +208,7 @@ fn a_walk_is_a_function_of_time() {
     }
 }
 
-/// Mean length over mean time, against 200 000 draws.
+/// Compares mean length over mean time with 200 000 draws.
 #[test]
 fn the_mean_speed_of_a_levy_walk_is_length_over_time() {
     let walk = LevyWalk::default();

@@ -1,9 +1,9 @@
-//! A recorded way: places with their times, straight on between them.
+//! Recorded movement: places with their times, and straight movement between them.
 
 use crate::layout::Ground;
 
-/// A recorded way. Before its first moment a terminal stands at the first place, after the last one
-/// at the last.
+/// A recorded movement. A terminal stays at the first place before its time, and at the last place
+/// after its time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Track {
     /// Time [s] and place, in order of time.
@@ -11,8 +11,8 @@ pub struct Track {
 }
 
 impl Track {
-    /// A way through `points`: time [s] and place [m]. Two points of one time are a jump: the later
-    /// one holds.
+    /// Creates a track through `points`: time [s] and place [m]. Two points of one time are a jump,
+    /// after which the later one holds.
     ///
     /// # Errors
     /// The first point that is not finite, or earlier than the one before it.
@@ -29,7 +29,7 @@ impl Track {
         &self.points
     }
 
-    /// Where it is after `t` seconds; the origin if there are no points at all.
+    /// The position after `t` seconds; the origin if there are no points.
     pub fn position(&self, t: f64) -> Ground {
         let next = self.points.partition_point(|(at, _)| *at <= t);
         match (next.checked_sub(1).map(|i| self.points[i]), self.points.get(next)) {
@@ -43,7 +43,7 @@ impl Track {
         }
     }
 
-    /// Length of the way over the time in which it moves [m/s].
+    /// Length of the track over the time of movement [m/s].
     pub fn mean_speed(&self) -> f64 {
         let (mut way, mut time) = (0.0, 0.0);
         for pair in self.points.windows(2) {

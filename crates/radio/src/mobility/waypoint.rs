@@ -1,10 +1,10 @@
 //! Random waypoint in its steady state: a terminal moves straight to uniform places, each at a
-//! speed of its own, and pauses.
+//! newly drawn speed, and pauses.
 //!
 //! A run that begins with uniform places and speeds is not in the steady state: slow legs last
-//! longer, so the mean speed falls for minutes, and the middle fills. The start is therefore drawn
-//! from the stationary distribution (W. Navidi, T. Camp, "Stationary distributions for the random
-//! waypoint mobility model", IEEE Trans. Mobile Computing 3(1), 2004).
+//! longer, so the mean speed falls for minutes, and the density in the middle grows. The start is
+//! therefore drawn from the stationary distribution (W. Navidi, T. Camp, "Stationary distributions
+//! for the random waypoint mobility model", IEEE Trans. Mobile Computing 3(1), 2004).
 
 use lasthop_engine::{Stream, math};
 use lasthop_units::{Duration, Speed};
@@ -28,11 +28,11 @@ pub struct RandomWaypoint {
     pub pause: [Duration; 2],
 }
 
-/// What a terminal does at time zero.
+/// State of a terminal at time zero.
 pub(super) enum Start {
-    /// It stands here for so long [s].
+    /// In a pause: place, and rest of the pause [s].
     Pause(Ground, f64),
-    /// It is here, on its way to there at this speed [m/s].
+    /// On a leg: place, destination, and speed [m/s].
     Way(Ground, Ground, f64),
 }
 
@@ -49,42 +49,42 @@ impl RandomWaypoint {
         self.area.validate().map_err(|message| ("area", message))
     }
 
-    /// Mean speed on the way in the steady state [m/s]: the density of speeds falls as 1/v.
+    /// Mean speed during legs in the steady state [m/s]: the density of speeds falls as 1/v.
     pub fn mean_speed(&self) -> f64 {
         let [slow, fast] = self.speed.map(|v| v.0);
         if slow == fast { slow } else { (fast - slow) / math::ln(fast / slow) }
     }
 
-    /// Share of time that it stands.
+    /// Share of time in pauses.
     pub fn share_of_pauses(&self) -> f64 {
         let pause = (self.pause[0].as_secs_f64() + self.pause[1].as_secs_f64()) / 2.0;
         // Speed and length of a leg are independent, and E[1/v] = ln(fast / slow) / (fast - slow).
         pause / (pause + self.area.mean_distance() / self.mean_speed())
     }
 
-    /// A speed of the steady state at `u` of its distribution.
+    /// Quantile `u` of the speed in the steady state.
     fn stationary_speed(&self, u: f64) -> f64 {
         let [slow, fast] = self.speed.map(|v| v.0);
         slow * math::pow(fast / slow, u)
     }
 
-    /// Speed of a new leg.
+    /// Draws the speed of a new leg.
     pub(super) fn speed_of_leg(&self, stream: &mut Stream) -> f64 {
         let [slow, fast] = self.speed.map(|v| v.0);
         slow + (fast - slow) * stream.uniform()
     }
 
-    /// A new pause [s].
+    /// Draws a new pause [s].
     pub(super) fn rest(&self, stream: &mut Stream) -> f64 {
         let [short, long] = self.pause.map(|p| p.as_secs_f64());
         short + (long - short) * stream.uniform()
     }
 
-    /// The state at time zero.
+    /// Draws the state at time zero.
     pub(super) fn start(&self, stream: &mut Stream) -> Start {
         if stream.uniform() < self.share_of_pauses() {
-            // Long pauses are met more often: the length that is met is biased by itself, and any
-            // part of it is left.
+            // A random moment is more often in a long pause: the density of its length is weighted
+            // by the length, and the rest of the pause is a uniform part of it.
             let longest = self.pause[1].as_secs_f64();
             let mut pause = self.rest(stream);
             while stream.uniform() * longest > pause {
@@ -92,7 +92,7 @@ impl RandomWaypoint {
             }
             return Start::Pause(self.area.position(stream), pause * stream.uniform());
         }
-        // So are long legs.
+        // Long legs are weighted in the same way.
         let longest = self.area.diameter();
         loop {
             let (a, b) = (self.area.position(stream), self.area.position(stream));

@@ -1,10 +1,10 @@
-//! Path loss: what distance costs, before shadowing and fading.
+//! Path loss: loss by distance, before shadowing and fading.
 //!
 //! Distances are horizontal for Hata's and TR 36.814's models and for macro cells, and
 //! three-dimensional for the others, as their sources have them. A horizontal model's distance is
-//! at least 10 m (3 m indoors): a UE cannot stand inside the antenna. Otherwise the formula is
-//! extended below the shortest distance and beyond the longest. [`PathLoss::range`] gives what a
-//! model was made for.
+//! at least 10 m (3 m indoors): a UE cannot be inside the antenna. Otherwise the formula is
+//! extended below the shortest distance and beyond the longest. [`PathLoss::range`] gives the range
+//! for which a model was made.
 
 mod short;
 mod three_d;
@@ -171,9 +171,9 @@ pub struct Ends {
     pub bs_height: f64,
     /// Antenna height of the terminal [m].
     pub ut_height: f64,
-    /// How much of the distance is within the terminal's building [m]; 0 outdoors.
+    /// Part of the distance within the terminal's building [m]; 0 outdoors.
     pub indoors: f64,
-    /// A uniform draw of the link, 0 to 1, for what the models draw by link.
+    /// A uniform draw of the link, 0 to 1, for models with random terms per link.
     pub draw: f64,
 }
 
@@ -186,14 +186,14 @@ impl Ends {
     pub fn outdoors(&self) -> f64 {
         (self.distance - self.indoors).max(0.0)
     }
-    /// Distance through the air [m].
+    /// Three-dimensional distance [m].
     pub fn distance_3d(&self) -> f64 {
         let rise = self.bs_height - self.ut_height;
         (self.distance * self.distance + rise * rise).sqrt()
     }
 }
 
-/// What a model was made for.
+/// The range for which a model was made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
     /// Carrier frequency [Hz].
@@ -203,7 +203,7 @@ pub struct Range {
 }
 
 impl PathLoss {
-    /// What is wrong with it: the key, and what it may be.
+    /// Checks the values; the error has the key and the range of its values.
     ///
     /// # Errors
     /// The first parameter that no path can have.
@@ -286,7 +286,7 @@ impl PathLoss {
         })
     }
 
-    /// Probability of line of sight; 1 for models without another case.
+    /// Probability of line of sight; 1 for models without a case of no line of sight.
     pub fn line_of_sight_probability(&self, ends: &Ends) -> f64 {
         let d = ends.outdoors();
         let urban = |reach: f64| {
@@ -298,26 +298,27 @@ impl PathLoss {
         }
         match self {
             PathLoss::Umi(_) | PathLoss::Umi3d(_) | PathLoss::NrUmi(_) => urban(36.0),
-            // 36 m is urban micro's: Report ITU-R M.2135 table A1-3 has 63 m for urban macro.
+            // 36 m is the constant of urban micro: Report ITU-R M.2135 table A1-3 has 63 m for
+            // urban macro.
             PathLoss::Uma(_) => urban(63.0),
             PathLoss::Uma3d(_) | PathLoss::NrUma(_) => three_d::macro_probability(d, ends.ut_height),
             PathLoss::Rma(_) | PathLoss::NrRma(_) if d > 10.0 => exp(-(d - 10.0) / 1000.0),
             PathLoss::Inh(_) if d >= 37.0 => 0.5,
             PathLoss::Inh(_) if d > 18.0 => exp(-(d - 18.0) / 27.0),
             PathLoss::NrInh(_) => three_d::office_probability(d),
-            // TR 37.885 table 6.2-1: buildings block where streets cross; along a street there is
-            // line of sight.
+            // TR 37.885 table 6.2-1: buildings block the path where streets cross; along a street
+            // there is line of sight.
             _ => 1.0,
         }
     }
 
     /// Standard deviation of shadowing [dB] at a horizontal distance, and its correlation distance
-    /// [m] (TR 36.814 tables B.1.2.1-1 and B.1.2.2.1-4); None where the model does not say.
+    /// [m] (TR 36.814 tables B.1.2.1-1 and B.1.2.2.1-4); None if the model has none.
     pub fn shadowing(&self, carrier: Hertz, ends: &Ends, line_of_sight: bool) -> Option<(f64, f64)> {
         let of = |los: (f64, f64), nlos: (f64, f64)| Some(if line_of_sight { los } else { nlos });
         match self {
-            // From outdoors to indoors (TR 36.873 and TR 38.901): 7 dB whatever the sight outside,
-            // 7 m.
+            // From outdoors to indoors (TR 36.873 and TR 38.901): 7 dB and 7 m, with and without
+            // line of sight outside.
             PathLoss::Uma3d(_) | PathLoss::Umi3d(_) | PathLoss::NrUma(_) | PathLoss::NrUmi(_)
                 if ends.indoors > 0.0 =>
             {
@@ -521,7 +522,7 @@ mod tests {
         ] {
             assert!((found - expected).abs() < tolerance, "{found} and {expected}");
         }
-        // The row of ns-3's mixed model at 1500 m, 2130 MHz: its large city again, with a(h_m) =
+        // The row of ns-3's mixed model at 1500 m, 2130 MHz: the large city again, with a(h_m) =
         // 3.2 log10(11.75)^2 instead of the medium city's (1.1 log10 f - 0.7) h_m - (1.56 log10 f -
         // 0.8).
         let f = log10(2130.0);
@@ -600,7 +601,7 @@ mod tests {
     }
 
     #[test]
-    fn nearer_than_the_model_reaches_is_as_near_as_it_reaches() {
+    fn distances_below_the_least_have_the_loss_of_the_least() {
         for model in [PathLoss::Uma(Surroundings::default()), PathLoss::Umi(Surroundings::default())] {
             let at = |d| loss(model, 2000.0, ends(d, 10.0, 1.5), true);
             assert!(at(0.0).is_finite());

@@ -107,7 +107,7 @@ impl Rooftops {
         -10.0 * log10(q * q)
     }
 
-    /// Where the way over the houses is long enough for the field to settle.
+    /// Length of the path over the houses from which on the field is settled.
     fn settled(&self, d: f64, mhz: f64, above: f64) -> f64 {
         let (high, km) = (mhz > 2000.0, d / 1e3);
         let base = if above > 0.0 { -18.0 * log10(1.0 + above) } else { 0.0 };
@@ -142,8 +142,8 @@ pub enum Premises {
     Commercial,
 }
 
-/// Recommendation ITU-R P.1238 section 3.1: within a building, through so many floors (coefficients
-/// at 1.8 to 2 GHz).
+/// Recommendation ITU-R P.1238 section 3.1: within a building, through `floors` floors
+/// (coefficients at 1.8 to 2 GHz).
 pub(super) fn indoors(f: f64, e: &Ends, premises: Premises, floors: u32) -> f64 {
     let n = f64::from(floors);
     let (coefficient, floors) = match premises {
@@ -165,11 +165,12 @@ mod tests {
     }
 
     /// Points of ns-3's tests of the same recommendations. P.1411 in a street, 30 m and 1 m, by
-    /// hand: at 2114 MHz and 100 m (104.1 m through the air) lambda^2 / (8 pi 30) is -91.48 dB
-    /// and the break point 846 m away: lower bound 73.28, upper 88.73, mean 81.005. Over the
-    /// roofs (20 m high), 900 m: 97.99 free + 40.87 to the street + 4.83 over the houses = 143.69.
-    /// P.1238: 30 m aside and 9 m up, two floors of flats: 66.50 + 28 log10 31.32 + 8 - 28 =
-    /// 88.386. 2130 MHz and 100 m: the first point of a mixed model that uses P.1411 there.
+    /// hand: at 2114 MHz and 100 m (104.1 m in three dimensions) lambda^2 / (8 pi 30) is -91.48 dB
+    /// and the break point 846 m away: lower bound 73.28, upper 88.73, mean 81.005. Over the roofs
+    /// (20 m high), 900 m: 97.99 free + 40.87 to the street + 4.83 over the houses = 143.69.
+    /// P.1238: 30 m horizontally and 9 m vertically, two floors of flats: 66.50 + 28 log10 31.32 +
+    /// 8 - 28 = 88.386. 2130 MHz and 100 m: the first point of a mixed model that uses P.1411
+    /// there.
     #[test]
     fn itu_models_give_their_published_points() {
         let roofs = PathLoss::P1411Rooftop(Rooftops::default());

@@ -9,8 +9,8 @@ use lasthop_engine::math::{exp, floor, log10, pow};
 
 use super::{Ends, Surroundings, square};
 
-/// Where the loss of a street rises from d^2 to d^4: the effective height of the ground is `ground`
-/// [m]; c = 3e8 m/s as the reports have it.
+/// The distance at which the loss of a street changes from d^2 to d^4; the effective height of the
+/// ground is `ground` [m]; c = 3e8 m/s as the reports have it.
 fn break_point(f: f64, e: &Ends, ground: f64) -> f64 {
     4.0 * (e.bs_height - ground) * (e.ut_height - ground) * f / 3e8
 }
@@ -27,8 +27,8 @@ fn street(f: f64, e: &Ends, ground: f64, near: (f64, f64), far: (f64, f64)) -> f
     carrier + far.0 * log10(d) - far.1 * log10(bp * bp + square(e.bs_height - e.ut_height))
 }
 
-/// How much more often a high floor sees the macro cell (TR 36.873 table 7.2-2, note), at `d` [m]
-/// outdoors.
+/// Factor by which line of sight to the macro cell is more probable on a high floor (TR 36.873
+/// table 7.2-2, note), at `d` [m] outdoors.
 fn above_clutter(d: f64, height: f64) -> f64 {
     if height <= 13.0 || d <= 18.0 {
         return 0.0;
@@ -38,7 +38,7 @@ fn above_clutter(d: f64, height: f64) -> f64 {
 }
 
 /// Effective height of the ground under a macro cell [m]: 1 m with probability 1 / (1 + C), else
-/// one of 12, 15, ..., h - 1.5 (TR 36.873 table 7.2-1, note 1), by the link's own draw.
+/// one of 12, 15, ..., h - 1.5 (TR 36.873 table 7.2-1, note 1), by the draw of the link.
 fn macro_ground(e: &Ends) -> f64 {
     let low = 1.0 / (1.0 + above_clutter(e.outdoors(), e.ut_height));
     let most = e.ut_height - 1.5;
@@ -139,7 +139,7 @@ pub(super) fn macro_probability(d: f64, height: f64) -> f64 {
     (ground * (1.0 + above_clutter(d, height))).min(1.0)
 }
 
-/// In an open office (TR 38.901 table 7.4.2-1).
+/// Probability of line of sight in an open office (TR 38.901 table 7.4.2-1).
 pub(super) fn office_probability(d: f64) -> f64 {
     match d {
         d if d <= 5.0 => 1.0,
@@ -225,8 +225,8 @@ mod tests {
         }
     }
 
-    /// At street level the three-dimensional models are those of TR 36.814 at the distance through
-    /// the air: nothing else changed for a terminal at 1.5 m, but the constant 7.8 - 18
+    /// At street level the three-dimensional models are those of TR 36.814 at the three-dimensional
+    /// distance: for a terminal at 1.5 m the only other change is that the constant 7.8 - 18
     /// log10(..) became 28 - 9 log10(..) beyond the break point.
     #[test]
     fn tr_36_873_agrees_with_tr_36_814_at_street_level() {
@@ -255,7 +255,7 @@ mod tests {
     /// away: C = (9.5/10)^1.5 1.25e-6 200^3 e^(-4/3) = 2.4408, so 1 m in 29.1 % of links and
     /// 12, 15, 18 and 21 m in a quarter of the rest each.
     #[test]
-    fn the_ground_under_a_macro_cell_is_drawn_by_link() {
+    fn the_ground_height_of_a_macro_cell_is_drawn_by_link() {
         let n = 10_000;
         let ground = |i: u32| {
             macro_ground(&Ends { draw: f64::from(i) / f64::from(n), ..Ends::new(200.0, 25.0, 22.5) })

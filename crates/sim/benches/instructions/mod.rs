@@ -1,5 +1,5 @@
-//! The record of instruction counts that `make bench-check` compares with: what made it, the count
-//! of each case, and when a count differs.
+//! The record of instruction counts that `make bench-check` compares with: the tools that made it,
+//! the count of each case, and the bound of differences.
 
 use std::fmt;
 use std::process::Command;
@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 /// The largest change of a case that is accepted, up or down \[%\].
 pub const BOUND_PERCENT: u64 = 2;
 
-/// What counts depend on besides the source: the compiler generates the code, and a processor with
-/// AVX2 runs other kernels (`lasthop_engine::wide`).
+/// Tools on which counts depend besides the source: the compiler generates the code, and a
+/// processor with AVX2 runs other kernels (`lasthop_engine::wide`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tools {
     /// The first line of `rustc --version`.
@@ -53,20 +53,20 @@ fn version_of(tool: &str) -> Result<String, String> {
     text.lines().next().map(str::to_owned).ok_or_else(|| format!("`{tool} --version` prints nothing"))
 }
 
-/// What a case takes, and what it does for that.
+/// The work and the result of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
     /// Instructions of the whole process.
     pub instructions: u64,
-    /// Packets of data that flows delivered: where these change, a case does other work, and its
-    /// instructions are not comparable.
+    /// Packets of data that flows delivered: if their number changes, a case does other work, and
+    /// its instructions are not comparable.
     pub segments: u64,
 }
 
-/// The counts of each case, and what counted them.
+/// The counts of each case, and the tools that counted them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// What compiled and counted.
+    /// The compiler and the counter.
     pub tools: Tools,
     /// Name and counts, in the order of the cases.
     pub cases: Vec<(String, Count)>,
@@ -76,7 +76,7 @@ impl Record {
     /// Reads a record.
     ///
     /// # Errors
-    /// Not JSON, or something missing.
+    /// The text is not JSON, or a part is missing.
     pub fn parse(text: &str) -> Result<Record, String> {
         let json: Value = serde_json::from_str(text).map_err(|e| format!("instructions.json: {e}"))?;
         let field = |key: &str| {
@@ -98,7 +98,7 @@ impl Record {
         Ok(Record { tools, cases })
     }
 
-    /// The record as its file has it.
+    /// The record in the form of its file.
     ///
     /// # Errors
     /// Those of the writer of JSON.
@@ -119,7 +119,7 @@ impl Record {
         self.cases.iter().map(|c| &*c.0)
     }
 
-    /// Counts of other tools are not comparable.
+    /// Checks that counts are comparable: those of other tools are not.
     ///
     /// # Errors
     /// The tools differ.
@@ -136,19 +136,19 @@ impl Record {
     }
 }
 
-/// How much more `now` is than `before` \[%\].
+/// The relative change from `before` to `now` \[%\].
 pub fn change_percent(before: u64, now: u64) -> f64 {
     (now as f64 / before as f64 - 1.0) * 100.0
 }
 
-/// What is wrong with a count; nothing when it is within the bound.
+/// Compares a count with the record; returns an empty text if the difference is within the bound.
 pub fn judge(before: Count, now: Count) -> String {
-    // Of whole numbers: 2 % exactly is within the bound.
+    // With whole numbers exactly 2 % is within the bound.
     let (was, is) = (before.instructions, now.instructions);
     let mut message = if is * 100 > was * (100 + BOUND_PERCENT) {
         "MORE than recorded".to_owned()
     } else if is * 100 < was * (100 - BOUND_PERCENT) {
-        // A record far above the counts would hide the cost of the next change.
+        // A record far above the counts would hide the cost of later changes.
         "LESS than recorded: renew the record".to_owned()
     } else {
         return String::new();

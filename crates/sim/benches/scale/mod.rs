@@ -1,4 +1,4 @@
-//! What a network costs by its size: instructions and memory against the number of cells, of active
+//! Cost of a network by its size: instructions and memory against the number of cells, of active
 //! and of idle UEs, and against the offered load (`cargo bench -p lasthop-sim --bench scenarios --
 //! scale`). Written to `docs/data/network-cost.json`, which `docs/draw_network_cost.py` draws.
 
@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 /// A network.
 #[derive(Clone, Copy, Debug)]
 pub struct Network {
-    /// What varies.
+    /// The quantity that varies.
     pub series: &'static str,
     /// Rings of sites around the first, and sectors of a site.
     rings: u32,
     sectors: u32,
     active: u32,
     idle: u32,
-    /// To each active UE \[kbit/s\].
+    /// Load of each active UE \[kbit/s\].
     load_kbps: u32,
 }
 
@@ -26,7 +26,7 @@ const fn network(series: &'static str, layout: [u32; 2], ues: [u32; 2], load_kbp
     Network { series, rings, sectors, active, idle, load_kbps }
 }
 
-/// Ten active UEs a cell at 500 kbit/s, and one thing varied at a time from 21 cells on.
+/// Ten active UEs a cell at 500 kbit/s, with one quantity varied at a time from 21 cells on.
 pub const NETWORKS: &[Network] = &[
     network("cells", [0, 1], [10, 0], 500),
     network("cells", [0, 3], [30, 0], 500),
@@ -48,7 +48,7 @@ pub const NETWORKS: &[Network] = &[
 ];
 
 impl Network {
-    /// The scenario of so many milliseconds.
+    /// The scenario with a duration of `ms` milliseconds.
     pub fn scenario(self, ms: u32) -> Result<Vec<Scenario>, Error> {
         let Network { rings, sectors, active, idle, load_kbps, .. } = self;
         let mut sets = vec![

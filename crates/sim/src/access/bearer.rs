@@ -1,4 +1,4 @@
-//! A bearer between two nodes: layer 2 of a radio, both its ends, over a channel of its own.
+//! A bearer between two nodes: layer 2 of a radio, with both ends, over a dedicated channel.
 
 use lasthop_bearer::dch::DchStats;
 use lasthop_bearer::{BearerOutput, Direction, End, Journeys, Missing, NotedPdu, PduOutcome, RlcStats, Sdu};
@@ -14,10 +14,10 @@ use crate::route::Entry;
 use crate::sink::Table;
 use crate::spec::{AccessChange, BEARER_INTERFACES, BearerChange, BearerSpec};
 
-/// Layer 2 of a radio with a channel of its own. The contract is that of `umts::Bearer` and
+/// Layer 2 of a radio with a dedicated channel. The contract is that of `umts::Bearer` and
 /// `lte_l2::LtePipe`.
 pub trait Layer2 {
-    /// What its RLC reports.
+    /// The events that its RLC reports.
     type Event: Copy;
 
     /// When a direction's next TTI with something to send starts; `None` while idle.
@@ -26,13 +26,13 @@ pub trait Layer2 {
     fn next_arrival(&self, direction: Direction) -> Option<Instant>;
     /// When a timer of either end expires next.
     fn next_timer(&self) -> Option<Instant>;
-    /// `packet` (above 0 bytes) enters at `end`, to be delivered at the other.
+    /// Takes in `packet` (above 0 bytes) at `end`, to be delivered at the other end.
     fn push(&mut self, now: Instant, end: End, packet: Sdu, out: &mut BearerOutput<Self::Event>);
-    /// A TTI of `direction` starts.
+    /// Starts a TTI of `direction`.
     fn on_tti(&mut self, now: Instant, direction: Direction, out: &mut BearerOutput<Self::Event>);
-    /// Blocks of `direction` have arrived.
+    /// Receives blocks of `direction` that have arrived.
     fn on_arrival(&mut self, now: Instant, direction: Direction, out: &mut BearerOutput<Self::Event>);
-    /// Timers of both ends that have expired act.
+    /// Processes the timers of both ends that have expired.
     fn on_timer(&mut self, now: Instant, out: &mut BearerOutput<Self::Event>);
     /// Packets inside that `end` has pushed.
     fn inside(&self, end: End) -> usize;
@@ -40,17 +40,18 @@ pub trait Layer2 {
     fn rlc_stats(&self, end: End) -> RlcStats;
     /// Counters of a direction's channel.
     fn channel_stats(&self, direction: Direction) -> DchStats;
-    /// What may change during a run is now as in `spec`, which is of the same radio.
+    /// Applies the parameters of `spec`, which is of the same radio, that may change during a run.
     fn change(&mut self, spec: &BearerSpec);
-    /// From now on it is noted where SDUs are.
+    /// Starts to record where SDUs are.
     fn note_journeys(&mut self);
-    /// Where they are; `None` unless that is noted.
+    /// The records of where SDUs are; `None` unless they are kept.
     fn journeys(&mut self) -> Option<&mut Journeys>;
     /// RLC's mode.
     fn mode(&self) -> Mode;
-    /// From now on the output has the PDUs that are sent and received.
+    /// Starts to list PDUs that are sent and received in the output.
     fn note_pdus(&mut self);
-    /// What a capture has before a PDU that is sent in `direction`, of the UE with this number.
+    /// The octets that a capture has before a PDU that is sent in `direction`, of the UE with this
+    /// number.
     fn prefix(&self, direction: Direction, ue: u16) -> Vec<u8>;
     /// The description of its PDUs in a capture.
     fn capture_note(&self) -> &'static str {
@@ -60,7 +61,7 @@ pub trait Layer2 {
     fn describe(event: Self::Event) -> (&'static str, Option<u32>);
 }
 
-/// The methods of [`Layer2`] that the bearer's type has with the same name and arguments.
+/// The methods of [`Layer2`] that call one of the bearer's type with the same name and arguments.
 macro_rules! passed_on {
     () => {
         #[inline]
@@ -113,15 +114,15 @@ pub struct BearerAccess<L: Layer2> {
     arrival: [Wake; 2],
     timer: Wake,
     output: BearerOutput<L::Event>,
-    /// What captures see: its number, and the points where PDUs are sent and received.
+    /// For captures: its number, and the points at which PDUs are sent and received.
     observed: Option<(u16, [Option<Point>; 2])>,
 }
 
-/// What is added to the number of a UE where its PDUs are sent: Wireshark keeps the PDUs of
-/// different UEs apart, and so what is sent from what is received.
+/// Offset of the number of a UE for sent PDUs: Wireshark separates the PDUs of different UEs, and
+/// by this offset sent PDUs from received ones.
 const SENT: u16 = 0x8000;
 
-/// Where packets enter at `end`.
+/// The entry for packets at `end`.
 pub(super) const fn entry(end: End) -> Entry {
     Entry(end as u16)
 }
@@ -221,7 +222,7 @@ impl<L: Layer2> Adapter for BearerAccess<L> {
         }
     }
 
-    /// Rows of the tables `rlc` and `mac`.
+    /// Writes rows of the tables `rlc` and `mac`.
     fn sample(&mut self, now: Instant, probes: &mut Probes, _: &mut AccessOutput) {
         let Probes { rlc, mac, .. } = probes;
         for direction in Direction::BOTH {
@@ -244,8 +245,8 @@ impl<L: Layer2> Adapter for BearerAccess<L> {
 }
 
 impl<L: Layer2> BearerAccess<L> {
-    /// The bearer of the table `[bearer.NAME]`; `nodes` are those of the network's end and the
-    /// UE's.
+    /// Creates the bearer of the table `[bearer.NAME]`; `nodes` are those of the network's end and
+    /// the UE's.
     pub fn new(name: &str, layer2: L, nodes: [NodeId; 2], mtu: u32) -> BearerAccess<L> {
         BearerAccess {
             name: name.into(),
@@ -260,7 +261,7 @@ impl<L: Layer2> BearerAccess<L> {
         }
     }
 
-    /// Hands over what was noted.
+    /// Passes recorded PDUs to the capture.
     #[cold]
     fn hand_over(&mut self, out: &mut AccessOutput) {
         let Some((ue, points)) = self.observed else { return };
@@ -287,9 +288,9 @@ impl<L: Layer2> BearerAccess<L> {
         }
     }
 
-    /// Most calls produce nothing: a list that is empty is not emptied.
+    /// Passes on the output. Most calls have no output: an empty list is not cleared.
     fn pass_on(&mut self, now: Instant, out: &mut AccessOutput) {
-        // First: what follows may take packets away.
+        // This comes first, because later steps may remove packets.
         if !self.output.noted.is_empty() {
             self.hand_over(out);
         }
@@ -325,7 +326,7 @@ impl<L: Layer2> BearerAccess<L> {
 }
 
 impl<L: Layer2> BearerAccess<L> {
-    /// Where SDUs are now.
+    /// Passes on the stages of SDUs.
     #[cold]
     fn pass_stages(&mut self, now: Instant, out: &mut AccessOutput) {
         let mode = self.layer2.mode();
@@ -340,8 +341,8 @@ impl<L: Layer2> BearerAccess<L> {
     }
 }
 
-/// The PDUs that a packet at a place was in, which an end has sent and which is dropped: those that
-/// were lost, and if none was, those that are on their way or wait for a report.
+/// The PDUs that a packet at a place was in, which an end has sent and which is dropped: the lost
+/// ones, and if none was lost, those in transmission or without a report.
 pub fn pass_pdus(
     (packet, place): (PacketId, u32),
     mode: Mode,
@@ -369,7 +370,7 @@ const fn direction(i: u8) -> Direction {
     Direction::BOTH[i as usize]
 }
 
-/// What RLC reports at an end of the bearer `name`.
+/// The event that RLC reports at an end of the bearer `name`.
 #[cold]
 pub fn rlc_event(name: &str, end: End, (kind, value): (&'static str, Option<u32>)) -> Step {
     let side = match end {
@@ -380,7 +381,7 @@ pub fn rlc_event(name: &str, end: End, (kind, value): (&'static str, Option<u32>
         .step()
 }
 
-/// A row of the `rlc` table: what the sender and the receiver of `direction` have counted.
+/// A row of the `rlc` table: the counters of the sender and the receiver of `direction`.
 pub fn rlc_row(
     table: &mut Table<tables::Rlc<'static>>,
     now: Instant,

@@ -1,4 +1,4 @@
-//! The bearers of a scenario, each of its kind.
+//! The bearers of a scenario, of all kinds.
 
 use lasthop_bearer::End;
 
@@ -7,7 +7,7 @@ use super::{Wiring, lte_rlc, umts};
 use crate::names::name_key;
 use crate::spec::{BearerSpec, Spec};
 
-/// Wires them in the order of their names.
+/// Wires the bearers in the order of their names.
 pub(super) fn wire(spec: &Spec, wiring: &mut Wiring) {
     for (name, spec) in &spec.bearer {
         let nodes = [0, 1].map(|end| wiring.node(&spec.between()[end]));

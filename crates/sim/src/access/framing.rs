@@ -1,10 +1,10 @@
-//! What a capture has before the PDUs of radio protocols: the tags of Wireshark's exported PDUs and
+//! Prefixes of the PDUs of radio protocols in a capture: the tags of Wireshark's exported PDUs and
 //! the context that its dissectors of RLC and MAC read.
 //!
 //! The context is that of the "UDP framing" of `packet-rlc.h`, `packet-rlc-lte.h`,
-//! `packet-pdcp-lte.h` and `packet-mac-lte.h` of Wireshark 4.0. The dissector of MAC is named by
-//! its own name; those of RLC and PDCP are heuristic ones, which Wireshark uses when they are
-//! enabled (`lasthop wireshark-profile`).
+//! `packet-pdcp-lte.h` and `packet-mac-lte.h` of Wireshark 4.0. The dissector of MAC is selected by
+//! its name; those of RLC and PDCP are heuristic ones, which Wireshark uses when they are enabled
+//! (`lasthop wireshark-profile`).
 
 /// Tags of LINKTYPE_WIRESHARK_UPPER_PDU.
 const DISSECTOR: u16 = 12;
@@ -41,11 +41,11 @@ impl Mode {
     }
 }
 
-/// Before a PDU of UMTS RLC.
+/// Prefix of a PDU of UMTS RLC.
 pub struct UmtsRlc {
     pub mode: Mode,
     pub downlink: bool,
-    /// Identifies UEs: U-RNTI.
+    /// Number of the UE: U-RNTI.
     pub ue: u32,
     /// Length indicators have 15 bits, else 7.
     pub long_indicators: bool,
@@ -74,7 +74,7 @@ impl UmtsRlc {
     }
 }
 
-/// Before a PDU of LTE RLC.
+/// Prefix of a PDU of LTE RLC.
 pub struct LteRlc {
     pub mode: Mode,
     pub downlink: bool,
@@ -109,7 +109,7 @@ impl LteRlc {
     }
 }
 
-/// Before a PDU of LTE PDCP.
+/// Prefix of a PDU of LTE PDCP.
 pub struct LtePdcp {
     pub downlink: bool,
     pub ue: u16,
@@ -123,7 +123,7 @@ impl LtePdcp {
     pub fn prefix(&self) -> Vec<u8> {
         let mut out = tagged(HEURISTIC, "pdcp_lte_udp");
         out.extend_from_slice(b"pdcp-lte");
-        // It has a header, is of the user plane, and its own header is not compressed.
+        // The PDU has a header, is of the user plane, and headers are not compressed.
         out.extend_from_slice(&[0, 2, 0, 2, self.sn_bits, 3, u8::from(self.downlink), 13]);
         out.extend_from_slice(&self.bearer.to_be_bytes());
         out.push(14);
@@ -133,11 +133,11 @@ impl LtePdcp {
     }
 }
 
-/// Before a frame of 802.11: radiotap (radiotap.org, fields of version 0).
+/// Prefix of a frame of 802.11: radiotap (radiotap.org, fields of version 0).
 pub struct Radiotap {
-    /// When the PPDU began \[us\].
+    /// Start of the PPDU \[us\].
     pub start_us: u64,
-    /// The recipient could not read it.
+    /// True if the recipient could not decode it.
     pub bad: bool,
     pub frequency_mhz: u16,
     pub rate: Rate,
@@ -161,7 +161,7 @@ pub enum Rate {
 impl Radiotap {
     pub fn prefix(&self) -> Vec<u8> {
         let mut present: u32 = 0b1011;
-        // Version, padding, length and what is present, of which the last two are set below.
+        // Version, padding, length and the fields present, of which the last two are set below.
         let mut out = vec![0; 8];
         out.extend_from_slice(&self.start_us.to_le_bytes());
         // Flags: a bad frame check sequence.
@@ -204,12 +204,12 @@ impl Radiotap {
     }
 }
 
-/// Whom a MAC PDU of LTE is for, by which kind of RNTI.
+/// The addressee of a MAC PDU of LTE, by the kind of RNTI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rnti {
-    /// None: what has no PDU.
+    /// None: an event without PDU.
     None,
-    /// Those that sent a preamble.
+    /// The UEs that sent a preamble.
     Ra(u16),
     /// A UE.
     C(u16),
@@ -217,27 +217,27 @@ pub enum Rnti {
     Sl(u16),
 }
 
-/// What is no PDU.
+/// An event without PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MacEvent {
-    /// A preamble, and how many the UE has sent with it.
+    /// A preamble, and the number of preambles that the UE has sent.
     Preamble { preamble: u8, attempt: u8 },
     /// A scheduling request.
     Request { ue: u16, rnti: u16 },
 }
 
-/// Before a MAC PDU of LTE.
+/// Prefix of a MAC PDU of LTE.
 pub struct LteMac {
     pub downlink: bool,
     pub rnti: Rnti,
     pub ue: Option<u16>,
     /// The TTI, counted from the start of the run: one millisecond each.
     pub tti: u64,
-    /// Transmissions of the block before this one.
+    /// Number of earlier transmissions of the block.
     pub again: u8,
-    /// Whether the CRC was right; None: not known.
+    /// True if the CRC was right; None: not known.
     pub decoded: Option<bool>,
-    /// In place of a PDU.
+    /// An event instead of a PDU.
     pub event: Option<MacEvent>,
 }
 

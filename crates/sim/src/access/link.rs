@@ -15,10 +15,10 @@ use crate::spec::{AccessChange, LinkChange, LinkSpec, Scenario};
 pub struct LinkAccess {
     name: Box<str>,
     link: Link,
-    /// Where it leads.
+    /// The node at its end.
     to: NodeId,
     mtu: u32,
-    /// What a tunnel adds to each packet [B].
+    /// Bytes that a tunnel adds to each packet [B].
     overhead: u32,
     role: Role,
     /// The faults of this direction.
@@ -32,20 +32,20 @@ struct Fault {
     flows: Option<u32>,
 }
 
-/// What the direction of a link stands for.
+/// The role of the direction of a link.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     /// The direction from the first node of the table `[link]` to the second.
     Forward,
     /// The other one.
     Reverse,
-    /// The time that the source of a flow takes for its packets (`scenario.jitter`): no table has
-    /// it.
+    /// The time that the source of a flow takes for its packets (`scenario.jitter`): it has no
+    /// table.
     Processing,
 }
 
 impl Role {
-    /// What follows the name of the table in the name of the direction.
+    /// The suffix of the direction's name after the name of the table.
     const fn suffix(self) -> &'static str {
         match self {
             Role::Forward => ".forward",
@@ -55,7 +55,7 @@ impl Role {
     }
 }
 
-/// The links of a scenario, each direction by itself.
+/// Wires the links of a scenario, each direction separately.
 pub(super) fn wire(
     scenario: &Scenario,
     tables: &FlowTables,
@@ -97,7 +97,7 @@ impl Adapter for LinkAccess {
         self.link.on_time(now, &mut out.pipe);
         self.pass_notes(out);
         self.pass_drops(out);
-        // Few links copy: a list that is empty is not emptied.
+        // Few links copy packets: an empty list is not cleared.
         if !out.pipe.copies.is_empty() {
             out.steps.extend(out.pipe.copies.drain(..).map(Step::Copy));
         }
@@ -110,7 +110,7 @@ impl Adapter for LinkAccess {
         clocks.ensure(&mut self.wake, Clock::Arrival(0), self.link.poll_at());
     }
 
-    /// Counted by what went in and came out.
+    /// Computed from the numbers of packets that entered and left.
     fn packets_inside(&self) -> usize {
         let a = self.link.account();
         (a.packets_in - a.packets_arrived - a.packets_dropped) as usize
@@ -162,7 +162,7 @@ impl Adapter for LinkAccess {
         }
     }
 
-    /// A row of the table `queues`.
+    /// Writes a row of the table `queues`.
     fn sample(&mut self, now: Instant, probes: &mut Probes, out: &mut AccessOutput) {
         let Some(table) = &mut probes.queues else { return };
         if self.role == Role::Processing {
@@ -183,7 +183,7 @@ impl Adapter for LinkAccess {
 }
 
 impl LinkAccess {
-    /// A direction of the table `[link.TABLE]`, wired.
+    /// Wires a direction of the table `[link.TABLE]`.
     fn wire(
         scenario: &Scenario,
         tables: &FlowTables,
@@ -218,14 +218,14 @@ impl LinkAccess {
         }));
         wiring.connect(from, to, id, Entry(0));
     }
-    /// Where packets of an end of a flow wait before they leave its node.
+    /// The link in which packets of an end of a flow wait before they leave its node.
     pub fn processing(name: String, link: Link, to: NodeId) -> LinkAccess {
         let (role, wake) = (Role::Processing, Wake::default());
         let faults = Box::default();
         LinkAccess { name: name.into(), link, to, mtu: u32::MAX, overhead: 0, role, faults, wake }
     }
 
-    /// As [`enter`](Adapter::enter), where stages are recorded.
+    /// As [`enter`](Adapter::enter), with stages.
     #[cold]
     fn enter_noted(&mut self, now: Instant, item: Item, out: &mut AccessOutput) {
         let stage = if self.role == Role::Processing { Stage::Host } else { Stage::Queue };
@@ -242,7 +242,8 @@ impl LinkAccess {
         }
     }
 
-    /// What the transmitter did. A flow's processing time is the host's, whatever its pipe does.
+    /// Passes on the stages of the transmitter. Processing time of a flow is always the stage
+    /// `host`.
     #[cold]
     fn pass_stages(&self, out: &mut AccessOutput) {
         let AccessOutput { pipe, steps, .. } = out;

@@ -11,7 +11,7 @@ use super::framing::{LteRlc, Mode};
 use super::{Access, BearerAccess};
 use crate::spec::{BearerSpec, LteRlcBearerSpec};
 
-/// The name of what RLC reports in the table `events`, and the PDU's sequence number.
+/// The name of an event of RLC in the table `events`, and the PDU's sequence number.
 pub fn describe(event: RlcEvent) -> (&'static str, Option<u32>) {
     let value = match event {
         RlcEvent::MaxRetransmissions { sn } => Some(sn),

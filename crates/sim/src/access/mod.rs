@@ -1,11 +1,11 @@
-//! What carries packets from node to node, behind one contract.
+//! Accesses, which carry packets from node to node, behind one contract.
 //!
 //! An access takes a packet at an [`Entry`] and is called when one of its [`Clock`]s is due. Both
-//! append to an [`AccessOutput`] what becomes of packets, one [`Step`] after the other in the order
-//! in which the world has to carry them out, and behind all steps the packets that a link hands
-//! out together ([`AccessOutput::arrived`]); both are followed by `set_clocks`, which says
-//! when the access has to be called next. An access has names for the tables, but neither the
-//! world nor another access.
+//! append to an [`AccessOutput`] the outcomes of packets, one [`Step`] after the other in the order
+//! in which the world has to carry them out, and after all steps the packets that a link delivers
+//! together ([`AccessOutput::arrived`]); both are followed by `set_clocks`, which schedules the
+//! next calls of the access. An access has names for the tables, but uses neither the world nor
+//! another access.
 
 mod bearer;
 mod bearers;
@@ -42,8 +42,8 @@ use crate::probe::{Probes, tables};
 use crate::route::Entry;
 use crate::spec::{AccessChange, HintSpec, Scenario, Spec};
 
-/// What carries packets: what is particular to each kind is in the module of its name.
-#[allow(clippy::large_enum_variant)] // links are most of all, and every packet passes them
+/// An access; the module of each kind has its particular parts.
+#[allow(clippy::large_enum_variant)] // links are the most frequent, and every packet passes them
 pub enum Access {
     /// One direction of a wired link.
     Link(LinkAccess),
@@ -57,7 +57,7 @@ pub enum Access {
     Wlan(Box<WlanAccess>),
 }
 
-/// Calls the same method of each kind. Links stand first: they carry most packets.
+/// Calls the same method of each kind. Links come first: they carry most packets.
 macro_rules! each {
     ($self:ident, $access:ident => $what:expr) => {
         match $self {
@@ -70,10 +70,10 @@ macro_rules! each {
     };
 }
 
-/// Wires everything of a scenario that carries packets; `go_on` is called now and then.
+/// Wires all accesses of a scenario; `go_on` is called from time to time.
 ///
 /// # Errors
-/// A policy of the caller's own that cannot be made; what `go_on` says.
+/// A policy of the caller's own whose constructor fails; an error of `go_on`.
 pub fn wire(
     scenario: &Scenario,
     tables: &FlowTables,
@@ -87,81 +87,82 @@ pub fn wire(
     Ok(())
 }
 
-/// The contract of what carries packets.
+/// The contract of accesses.
 pub trait Adapter {
     /// Largest IP packet that enters here [B].
     fn mtu(&self, entry: Entry) -> u32;
-    /// A packet enters, on its way to the node `dst`.
+    /// Takes in a packet with the destination `dst`.
     fn enter(&mut self, now: Instant, entry: Entry, item: Item, dst: NodeId, out: &mut AccessOutput);
-    /// The event of a clock has come. False, and nothing has happened: it was void. Only here a
-    /// link delivers, behind the steps ([`AccessOutput::arrived`]).
+    /// Processes the event of a clock. Returns false, without any effect, if the event was void.
+    /// Only this call delivers packets of a link, after the steps ([`AccessOutput::arrived`]).
     fn on_time(&mut self, now: Instant, clock: Clock, out: &mut AccessOutput) -> bool;
-    /// Returns when it has to be called next.
+    /// Schedules the next calls.
     fn set_clocks(&mut self, clocks: &mut Clocks<'_>);
     /// Packets inside, counted one by one.
     fn packets_inside(&self) -> usize;
-    /// The name of where a step happened, for the tables.
+    /// The name for the tables of the place of a step.
     fn place(&self, place: u32) -> &str;
-    /// The name of the scenario's table that leads here, if it distinguishes the ways out of a
-    /// node.
+    /// The name of the scenario's table of this access, if it distinguishes the ports of a node.
     fn table(&self) -> Option<&str> {
         None
     }
-    /// Whether mobiles are behind it.
+    /// True if mobiles are behind it.
     fn is_wireless(&self) -> bool {
         true
     }
-    /// Does what of a change concerns this access. False: nothing does.
+    /// Applies the part of a change that concerns this access. Returns false if there is none.
     fn change(&mut self, now: Instant, change: &AccessChange, out: &mut AccessOutput) -> bool;
-    /// Starts a fault anew, or ends it, if it is one of this access. False: it is not.
+    /// Restarts or ends a fault, if it is one of this access. Returns false if it is not.
     fn run_fault(&mut self, now: Instant, name: &str, run: bool, out: &mut AccessOutput) -> bool {
         let _has_none = (now, name, run, out);
         false
     }
-    /// So many threads share its work from now on, at least 1, where it can use them. What comes
-    /// out does not depend on their number.
+    /// Sets the number of threads that share its work, at least 1, where it can use them. Results
+    /// do not depend on this number.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// The system cannot create a thread.
     fn set_threads(&mut self, _threads: usize) -> Result<(), std::io::Error> {
         Ok(())
     }
-    /// From now on it says in which stage each packet is ([`Step::Stage`]).
+    /// Starts to report the stage of each packet ([`Step::Stage`]).
     fn note_stages(&mut self) {}
-    /// The run ends: the stages of packets inside that are known only then.
+    /// Reports, at the end of the run, the stages of packets inside that are known only then.
     fn end_stages(&mut self, _now: Instant, _out: &mut AccessOutput) {}
-    /// Says which flows there are, once, before anything enters.
+    /// Sets the flows, once, before any packet enters.
     fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
         let _all_alike = flows;
     }
-    /// One more flow, with the next id.
+    /// Adds a flow, with the next id.
     fn add_flow(&mut self, flow: FlowOf) {
         let _all_alike = flow;
     }
-    /// Opens the interfaces of its points of observation; from now on it hands over frames where
-    /// one of them is captured. `number` is its own among all accesses, from 1 on.
+    /// Opens the interfaces of its points of observation; frames are passed to the captured ones
+    /// from now on. `number` is that of this access among all, from 1 on.
     fn observe(&mut self, number: u32, open: &mut Open<'_>) {
         let _has_none = (number, open);
     }
-    /// The run ends: hands over the frames that it holds back.
+    /// Passes on, at the end of the run, the frames that it holds back.
     fn end_frames(&mut self, out: &mut AccessOutput) {
         let _holds_none = out;
     }
-    /// Writes the rows of the tables that are sampled.
+    /// Writes the rows of sampled tables.
     fn sample(&mut self, now: Instant, probes: &mut Probes, out: &mut AccessOutput);
-    /// From now on the link of the mobile at `node` is read as `hint` says, for `flow`, which ends
-    /// there. Where packets to it enter, and its number for [`read_link`](Self::read_link); `None`:
-    /// this is no mobile of this access, or its links cannot be read.
+    /// Starts to read the link of the mobile at `node` with the parameters of `hint`, for `flow`,
+    /// which ends there. Returns the entry of packets to it, and its number for
+    /// [`read_link`](Self::read_link); `None` if the node is no mobile of this access, or its links
+    /// cannot be read.
     fn watch_link(&mut self, node: NodeId, flow: FlowId, hint: &HintSpec) -> Option<(Entry, u32)> {
         let _of_no_mobile = (node, flow, hint);
         None
     }
-    /// The link of the mobile to which packets enter here is interrupted: handover or loss.
+    /// True if the link of the mobile to which packets enter here is interrupted by a handover or a
+    /// loss.
     fn is_interrupted(&self, entry: Entry) -> bool {
         let _never = entry;
         false
     }
-    /// What is known now of a link that is watched; `None`: nothing watches it.
+    /// The present reading of a watched link; `None` if it is not watched.
     fn read_link(&mut self, now: Instant, watch: u32) -> Option<LinkReading> {
         let _nothing = (now, watch);
         None
@@ -169,9 +170,8 @@ pub trait Adapter {
 }
 
 impl Access {
-    /// [`enter`](Adapter::enter) and [`set_clocks`](Adapter::set_clocks), with one choice of the
-    /// kind for both. A packet larger than the [`mtu`](Adapter::mtu) does not enter: that MTU is
-    /// the error.
+    /// [`enter`](Adapter::enter) and [`set_clocks`](Adapter::set_clocks), with one dispatch for
+    /// both. A packet larger than the [`mtu`](Adapter::mtu) does not enter: the error is that MTU.
     #[inline(always)]
     pub fn take_in(
         &mut self,
@@ -283,112 +283,112 @@ impl Adapter for Access {
     }
 }
 
-/// The numbers of the scenario's tables `[flow.NAME]`: what is particular to the flows of a table
-/// is found by it.
+/// The numbers of the scenario's tables `[flow.NAME]`: they identify properties of the flows of a
+/// table.
 pub struct FlowTables {
     numbers: BTreeMap<String, u32>,
-    /// Where the flows of each end.
+    /// The `to` of each table: node or group to which its flows are sent.
     to: Vec<String>,
 }
 
 impl FlowTables {
-    /// Those of a scenario.
+    /// The numbers for a scenario.
     pub fn of(spec: &Spec) -> FlowTables {
         let numbers = spec.flow.keys().cloned().zip(0..).collect();
         FlowTables { numbers, to: spec.flow.values().map(|flow| flow.to.clone()).collect() }
     }
-    /// The number of a table; one that no flow has where there is no such table.
+    /// The number of a table; for an unknown table a number that no flow has.
     pub fn number(&self, name: &str) -> u32 {
         self.numbers.get(name).copied().unwrap_or(u32::MAX)
     }
-    /// Every table by its number, and the node or group to which its flows go.
+    /// Every table by its number, and the node or group to which its flows are sent.
     pub fn ends(&self) -> impl Iterator<Item = (u32, &str)> {
         (0..).zip(self.to.iter().map(String::as_str))
     }
 }
 
-/// What an access may use of a flow.
+/// Properties of a flow for an access.
 #[derive(Clone, Copy)]
 pub struct FlowOf {
     /// The number of its table.
     pub table: u32,
-    /// If it is sent to a multicast group: the group's receiver of this flow.
+    /// For a flow to a multicast group: the number of the flow's receiver in the group.
     pub member: u32,
 }
 
 impl FlowOf {
-    /// Of a flow that no table of the scenario describes.
+    /// Properties of a flow without a table in the scenario.
     pub const OTHER: FlowOf = FlowOf { table: u32::MAX, member: 0 };
 }
 
-/// What an access or a mobile has measured of the way to the mobile, for capacity hints.
+/// Measurements of an access or a mobile on the link to the mobile, for capacity hints.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkReading {
-    /// The rate that it has for the mobile, as estimated \[bit/s\].
+    /// Estimated rate for the mobile \[bit/s\].
     pub rate_bps: f64,
-    /// What the whole carrier would give the mobile.
+    /// The rate that the whole carrier would give the mobile.
     pub carrier: Bitrate,
-    /// Mobiles that share the carrier now, this one counted.
+    /// Number of mobiles that share the carrier now, this one included.
     pub users: u32,
-    /// What waits for it in layer 2 [B].
+    /// Bytes that wait for it in layer 2 [B].
     pub queue: u64,
-    /// What it gets in the uplink.
+    /// The rate that it gets in the uplink.
     pub uplink: Bitrate,
 }
 
-/// What an access has produced: appended by it, carried out by the world.
+/// The output of an access: the access appends, the world carries it out.
 #[derive(Default)]
 pub struct AccessOutput {
-    /// What happened, in order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
     /// The node at which `pipe.arrived` are.
     arrived_at: Option<NodeId>,
-    /// What a link hands out: one buffer for all links.
+    /// Packets that a link delivers: one buffer for all links.
     pipe: PipeOut,
-    /// Every change of a packet's stage is recorded.
+    /// True if every change of a packet's stage is recorded.
     stages: bool,
 }
 
 impl AccessOutput {
-    /// From now on accesses say in which stage each packet is ([`Step::Stage`]).
+    /// Makes accesses report the stage of each packet ([`Step::Stage`]).
     pub fn note_stages(&mut self) {
         self.stages = true;
         self.pipe.notes = Some(Vec::new());
     }
-    /// The packet is in this stage from `at` on.
+    /// Reports that the packet is in this stage from `at` on.
     #[cold]
     fn stage(&mut self, packet: PacketId, at: Instant, stage: Stage, place: u32) {
         self.steps.push(Step::Stage { packet, at, stage, place });
     }
     /// The node at which a link delivers packets after all steps, once. Every packet of a wired
-    /// network passes here, so they come as the link hands them out and not as steps: one step
-    /// for such a list costs about 1 % of the instructions of a wired run.
-    /// [`clear_arrived`](Self::clear_arrived) ends that.
+    /// network passes here, so they stay in the link's list and do not become steps: one step for
+    /// such a list takes about 1 % of the instructions of a wired run.
+    /// [`clear_arrived`](Self::clear_arrived) ends the delivery.
     #[inline(always)]
     pub fn arrived_at(&mut self) -> Option<NodeId> {
         self.arrived_at.take()
     }
-    /// The packet at place `i` of those that a link delivers, and its codepoint. Meanwhile accesses
-    /// may take packets in: no link delivers then.
+    /// The packet at place `i` of those that a link delivers, and its codepoint. Accesses may take
+    /// packets in meanwhile, because links do not deliver in those calls.
     #[inline(always)]
     pub fn arrived(&self, i: usize) -> Option<(PacketId, Ecn)> {
         self.pipe.arrived.get(i).map(|item| (item.id, item.ecn))
     }
-    /// All packets that a link delivered have gone on.
+    /// Clears the list after all packets that a link delivered have been processed.
     #[inline(always)]
     pub fn clear_arrived(&mut self) {
         self.pipe.arrived.clear();
     }
-    /// One more packet arrives behind those of [`arrived`](Self::arrived).
+    /// Appends a packet to those of [`arrived`](Self::arrived).
     pub fn arrives_too(&mut self, item: Item) {
         self.pipe.arrived.push(item);
     }
 }
 
-/// Something that happened to a packet.
+/// An outcome or a change of a packet.
 #[derive(Debug)]
 pub enum Step {
-    /// It is at the node `to`, with this codepoint if that may have changed.
+    /// The packet is at the node `to`, with this codepoint if that may have changed.
     Deliver {
         /// The node.
         to: NodeId,
@@ -397,59 +397,59 @@ pub enum Step {
         /// Its ECN codepoint.
         ecn: Option<Ecn>,
     },
-    /// A copy of it is to be made, which arrives after all others.
+    /// A copy of a packet, which arrives after all others.
     Copy(Item),
-    /// It was dropped.
+    /// The packet was dropped.
     Drop {
-        /// When, if that was before now: some accesses catch up.
+        /// The time, if before now: some accesses catch up.
         at: Option<Instant>,
         /// The packet.
         packet: PacketId,
-        /// Why.
+        /// The cause.
         cause: Cause,
-        /// Where, a number that [`Access::place`] resolves.
+        /// The place: a number that [`Access::place`] resolves.
         place: u32,
     },
-    /// It was marked (ECN) where it is.
+    /// The packet was marked (ECN) at its present place.
     Mark {
         /// The packet.
         packet: PacketId,
     },
-    /// A node passes it on to the next one inside the access; it is not delivered yet.
+    /// A node passes the packet on to the next one inside the access; it is not delivered yet.
     Forward {
         /// The packet.
         packet: PacketId,
-        /// Where, as in [`Step::Drop`].
+        /// The place, as in [`Step::Drop`].
         place: u32,
     },
-    /// It is in this stage from `at` on, which may lie before now: some accesses catch up.
+    /// The packet is in this stage from `at` on, which may be before now: some accesses catch up.
     Stage {
         /// The packet.
         packet: PacketId,
-        /// Since when.
+        /// The start of the stage.
         at: Instant,
-        /// What happens to it.
+        /// The stage.
         stage: Stage,
-        /// Where, as in [`Step::Drop`].
+        /// The place, as in [`Step::Drop`].
         place: u32,
     },
-    /// It is about to be dropped, and was in this PDU. It stands before the drop.
+    /// The packet was in this PDU and is about to be dropped. This step precedes the drop.
     Pdu(Box<LostPdu>),
-    /// Something is worth a row of the table `events`.
+    /// A row of the table `events`.
     Event(Box<AccessEvent>),
-    /// Something has happened to the link of the mobile to which packets enter here: senders that
-    /// receive hints of it get a notice.
+    /// A change of the link of the mobile to which packets enter here: senders that receive hints
+    /// of it are notified.
     Notice {
-        /// Where packets to the mobile enter.
+        /// The entry of packets to the mobile.
         entry: Entry,
-        /// What has happened.
+        /// The change.
         notice: Notice,
     },
     /// A row of the table `steps`.
     Trace(Box<TraceRow>),
     /// A row of the table `rlc_pdus`.
     RlcPdu(Box<RlcPduRow>),
-    /// A frame for the capture. It stands before what takes its packets away.
+    /// A frame for the capture. This step precedes those that remove its packets.
     Frame(Box<Frame>),
     /// A policy of the caller's own has failed.
     Fault(Box<Fault>),
@@ -459,12 +459,12 @@ pub enum Step {
 #[derive(Debug)]
 pub struct LostPdu {
     pub packet: PacketId,
-    /// Where, as in [`Step::Drop`].
+    /// The place, as in [`Step::Drop`].
     pub place: u32,
     pub layer: &'static str,
     pub direction: &'static str,
     pub sn: Option<u32>,
-    /// The first octet of the SDU that is missing, and the one behind the last.
+    /// The first octet of the SDU that is missing, and the one after the last.
     pub octets: Option<(u32, u32)>,
     pub sent: Option<Instant>,
     pub sends: u32,
@@ -474,13 +474,13 @@ pub struct LostPdu {
 /// A row of the table `events`.
 #[derive(Debug)]
 pub struct AccessEvent {
-    /// Who it happened to, as `kind/name`.
+    /// The entity of the event, as `kind/name`.
     pub source: String,
-    /// What happened.
+    /// The kind of event.
     pub kind: &'static str,
     /// A number that belongs to it.
     pub value: Option<f64>,
-    /// The rest; empty: nothing.
+    /// Further text; may be empty.
     pub detail: String,
 }
 
@@ -490,7 +490,7 @@ pub struct RlcPduRow {
     pub time_s: f64,
     pub bearer: Box<str>,
     pub direction: &'static str,
-    /// Of a PDU that has arrived: when it was sent for the first time.
+    /// For a PDU that has arrived: the time of its first transmission.
     pub sent_s: Option<f64>,
     pub kind: &'static str,
     pub sn: Option<u64>,
@@ -513,7 +513,7 @@ impl RlcPduRow {
     }
 }
 
-/// A row of the table `steps`, but for the number of the packet, which only the world has.
+/// A row of the table `steps`, without the number of the packet, which only the world has.
 #[derive(Debug)]
 pub struct TraceRow {
     pub time_s: f64,
@@ -553,12 +553,12 @@ impl AccessEvent {
     }
 }
 
-/// Why a packet was dropped.
+/// The cause of a drop.
 #[derive(Clone, Copy, Debug)]
 pub enum Cause {
-    /// By a cause that the flow monitor counts.
+    /// A cause that the flow monitor counts.
     Net(DropCause),
-    /// By one of a radio or of an agent: its name in the table `drops`.
+    /// A cause of a radio or of an agent: its name in the table `drops`.
     Other(&'static str),
 }
 
@@ -572,19 +572,19 @@ impl Cause {
     }
 }
 
-/// Where an access notes when it has to be called.
+/// The clocks of an access, which it sets to the times of its next calls.
 pub struct Clocks<'a> {
     queue: &'a mut EventQueue<Event>,
     access: AccessId,
 }
 
 impl Clocks<'_> {
-    /// Those of `access`.
+    /// The clocks of `access`.
     #[inline(always)]
     pub fn of(queue: &mut EventQueue<Event>, access: AccessId) -> Clocks<'_> {
         Clocks { queue, access }
     }
-    /// Ensures that `clock`, whose event `wake` stands for, comes at `want` or earlier.
+    /// Ensures that the event of `clock`, which `wake` tracks, is scheduled at `want` or earlier.
     #[inline(always)]
     pub fn ensure(&mut self, wake: &mut Wake, clock: Clock, want: Option<Instant>) {
         wake.ensure(self.queue, want, Event::Access(self.access, clock));

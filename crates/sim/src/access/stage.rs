@@ -1,11 +1,11 @@
-//! The stages of a packet's life, as the table `stages` names them.
+//! The stages of packets in the table `stages`.
 
 use lasthop_bearer::BearerStage;
 
-/// What happens to a packet.
+/// The stage of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// It is at a node and about to leave it.
+    /// It is at a node, before its next link.
     Node,
     /// Its source takes time for it (`scenario.jitter`).
     Host,
@@ -13,17 +13,17 @@ pub enum Stage {
     Reassembly,
     /// It waits in the queue of a wired link.
     Queue,
-    /// Its bits leave the transmitter of a wired link.
+    /// The transmitter of a wired link sends its bits.
     Serialization,
     /// It propagates along a wired link.
     Propagation,
     /// It waits in the buffer of PDCP or RLC for its first transmission.
     RlcQueue,
-    /// It is on the air for the first time, or the receiver decodes it.
+    /// It is transmitted for the first time, or the receiver decodes it.
     Transmission,
     /// RLC sends a part of it again, or waits for the report that requests it.
     RlcRetransmission,
-    /// It has arrived whole and waits for what was sent before.
+    /// It has completely arrived and waits for earlier packets.
     Reordering,
     /// MAC of LTE sends a part of it again.
     Harq,
@@ -42,18 +42,18 @@ pub enum Stage {
     Core,
     /// It waits in the queue of a station or access point.
     WifiQueue,
-    /// It is in the next burst of its device, which waits for the medium.
+    /// It is in the next burst of its device, which contends for the medium.
     Contention,
-    /// It is on the air of a wireless LAN for the first time.
+    /// It is transmitted on a wireless LAN for the first time.
     Airtime,
-    /// An exchange has failed for it: it waits to be sent again, and is.
+    /// An exchange with it has failed: it waits for its retransmission, or is retransmitted.
     Retry,
     /// It has arrived and waits for MPDUs before it.
     ReorderBuffer,
 }
 
 impl Stage {
-    /// It waits behind other packets, in the queue of a link, of layer 2 or of a device.
+    /// True if it waits behind other packets, in the queue of a link, of layer 2 or of a device.
     pub const fn is_queue(self) -> bool {
         matches!(self, Stage::Queue | Stage::RlcQueue | Stage::WifiQueue)
     }

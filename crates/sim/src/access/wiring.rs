@@ -1,4 +1,4 @@
-//! Nodes and what carries packets between them, while a world is built.
+//! Nodes and accesses, while a world is built.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,21 @@ use lasthop_units::{AccessId, IndexVec, NodeId};
 use super::Access;
 use crate::route::{Edge, Entry, Port};
 
-/// What is wired so far.
+/// The nodes and accesses so far.
 #[derive(Default)]
 pub struct Wiring {
     /// Seed of the run.
     pub seed: u64,
     /// Every access, in the order of the tables.
     pub accesses: IndexVec<AccessId, Access>,
-    /// Ways from node to node.
+    /// Edges from node to node.
     pub edges: Vec<Edge>,
     names: IndexVec<NodeId, Box<str>>,
     by_name: BTreeMap<String, NodeId>,
 }
 
 impl Wiring {
-    /// The node `name`; a new one where there is none.
+    /// The node `name`; a new one if it does not exist.
     pub fn node(&mut self, name: &str) -> NodeId {
         if let Some(id) = self.find(name) {
             return id;
@@ -30,7 +30,7 @@ impl Wiring {
         self.by_name.insert(name.to_owned(), id);
         id
     }
-    /// The node `name`, if there is one.
+    /// The node `name`, if it exists.
     pub fn find(&self, name: &str) -> Option<NodeId> {
         self.by_name.get(name).copied()
     }
@@ -38,11 +38,11 @@ impl Wiring {
     pub fn names(&self) -> &IndexVec<NodeId, Box<str>> {
         &self.names
     }
-    /// One more access.
+    /// Adds an access.
     pub fn add(&mut self, access: Access) -> AccessId {
         self.accesses.push(access)
     }
-    /// Packets that enter `access` at `entry` get from one node to the other.
+    /// Adds an edge: packets that enter `access` at `entry` at one node arrive at the other.
     pub fn connect(&mut self, from: NodeId, to: NodeId, access: AccessId, entry: Entry) {
         self.edges.push(Edge { from, to, port: Port::Access(access, entry) });
     }

@@ -32,8 +32,8 @@ struct Station {
     category: Box<[(u32, Category)]>,
 }
 
-/// Access points and stations. Their entries are the ends of the links between them, those of a
-/// station together.
+/// Access points and stations. Their entries are the ends of the links between them; those of one
+/// station are adjacent.
 pub struct WlanAccess {
     wlan: Wlan,
     stations: IndexVec<StationId, Station>,
@@ -42,13 +42,14 @@ pub struct WlanAccess {
     flows: IndexVec<FlowId, FlowOf>,
     wake: Wake,
     output: WlanOutput,
-    /// What each station's link had counted at the last sample, downlink and uplink.
+    /// Counters of each station's link at the last sample, downlink and uplink.
     sampled: IndexVec<StationId, [LinkStats; 2]>,
-    /// Where captures see the air of each access point, and the centre of its channel \[MHz\].
+    /// The point at which captures observe each access point, and the centre of its channel
+    /// \[MHz\].
     observed: IndexVec<ApId, (Option<Point>, u16)>,
 }
 
-/// The access points and stations of a scenario.
+/// Wires the access points and stations of a scenario.
 pub(super) fn wire(spec: &Spec, tables: &FlowTables, wiring: &mut Wiring) {
     let all = spec.wireless();
     if all.aps.is_empty() {
@@ -65,7 +66,7 @@ pub(super) fn wire(spec: &Spec, tables: &FlowTables, wiring: &mut Wiring) {
     }
 }
 
-/// Where packets enter at an end of a station's link.
+/// The entry for packets at an end of a station's link.
 fn entry(station: StationId, end: End) -> Entry {
     Entry((2 * station.index() + end.index()) as u16)
 }
@@ -152,8 +153,8 @@ impl Adapter for WlanAccess {
         }
     }
 
-    /// Rows of the `wifi` table for the stations that had data on the air since the last sample, or
-    /// have data waiting.
+    /// Writes rows of the `wifi` table for the stations that sent or received data since the last
+    /// sample, or have data waiting.
     fn sample(&mut self, now: Instant, probes: &mut Probes, _: &mut AccessOutput) {
         let Some(table) = &mut probes.wifi else { return };
         let WlanAccess { wlan, stations, aps, sampled, .. } = self;
@@ -206,7 +207,7 @@ impl WlanAccess {
         }
     }
 
-    /// Hands over what was noted of the air.
+    /// Passes recorded frames to the capture.
     #[cold]
     fn hand_over(&mut self, out: &mut AccessOutput) {
         for noted in self.output.noted.drain(..) {
@@ -230,7 +231,7 @@ impl WlanAccess {
         }
     }
 
-    /// Where packets are now.
+    /// Passes on the stages of packets.
     #[cold]
     fn pass_stages(&mut self, out: &mut AccessOutput) {
         for WlanNote { id, station, at, stage } in self.wlan.recorders().stages() {
@@ -259,7 +260,7 @@ impl WlanAccess {
     }
 
     fn pass_on(&mut self, out: &mut AccessOutput) {
-        // First: what follows may take packets away.
+        // This comes first, because later steps may remove packets.
         if !self.output.noted.is_empty() {
             self.hand_over(out);
         }
@@ -267,7 +268,7 @@ impl WlanAccess {
             self.pass_stages(out);
         }
         let WlanAccess { stations, output, .. } = self;
-        // Mostly a packet went in and nothing has come out.
+        // In most calls a packet enters and there is no output.
         if output.delivered.is_empty() && output.dropped.is_empty() && output.events.is_empty() {
             return;
         }
@@ -288,7 +289,7 @@ impl WlanAccess {
     }
 }
 
-/// A rate for radiotap.
+/// Converts a rate for radiotap.
 fn rate(mode: &Mode) -> Rate {
     let (short, width) = (mode.guard() == Guard::Short, mode.width());
     match mode.format() {
@@ -307,7 +308,7 @@ fn rate(mode: &Mode) -> Rate {
     }
 }
 
-/// An event of the station `name`.
+/// The step for an event of the station `name`.
 #[cold]
 fn row_of(name: &str, event: WlanEvent) -> Step {
     let detail = match event {
@@ -326,7 +327,7 @@ fn direction_name(end: End) -> &'static str {
     direction.name()
 }
 
-/// What happened between two counts.
+/// The differences between two readings of the counters.
 struct Row<'a> {
     names: [&'a str; 2],
     end: End,

@@ -36,7 +36,7 @@ fn mistakes(text: &str, sets: &[&str]) -> Vec<(Option<usize>, Option<usize>, Str
 }
 
 #[test]
-fn what_the_file_says_stands_in_its_order_with_defaults() {
+fn the_contents_of_the_file_keep_their_order_and_have_defaults() {
     let file = read(SMALL, &[]).unwrap();
     let spec = file.spec();
     assert_eq!(spec.campaign.seeds, Some(Seeds::From(SeedRange { first: 7, count: 3 })));

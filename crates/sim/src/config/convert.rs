@@ -1,4 +1,4 @@
-//! From the TOML crate's spanned tree to ours.
+//! Conversion from the TOML crate's spanned tree to the one of this module.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use toml::de::DeValue;
 
 use super::tree::{Entry, Node, Origin, Table, Value, quoted};
 
-/// Tables within tables, and lists within lists, end here.
+/// Largest depth of tables within tables, and lists within lists.
 pub(super) const DEEPEST: usize = 48;
 
 /// Converts values; `origin` turns a span of the parsed text into an origin.
@@ -16,7 +16,7 @@ pub(super) struct Converter<'a> {
 }
 
 impl Converter<'_> {
-    /// `value` as our node, or what is wrong with it and where.
+    /// Converts `value`, or returns the mistake and its place.
     pub fn node(&self, value: &Spanned<DeValue<'_>>, depth: usize) -> Result<Node, (String, Range<usize>)> {
         let span = value.span();
         if depth > DEEPEST {

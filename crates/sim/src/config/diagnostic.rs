@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, where, and what to do about it.
+//! Mistakes in a configuration, with their places and remedies.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,32 +10,32 @@ use serde_json::json;
 use super::suggest::suggest;
 use super::tree::{is_mark_of_direction, shortened};
 
-/// So many mistakes at most get the nearest name as their remedy.
+/// Largest number of mistakes that get the nearest name as their remedy.
 const MOST_NEAREST: usize = 50;
 
-/// How bad it is.
+/// The severity of a mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// The run cannot start.
     Error,
-    /// The run can start, but probably not as its author meant it.
+    /// The run can start, but probably not as its author intended.
     Warning,
 }
 
 /// One mistake (or pitfall) in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// What is wrong, in one sentence.
+    /// The mistake, in one sentence.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub help: Option<String>,
     /// Dotted path of the key.
     pub key: Option<String>,
     /// The file, or `--set` for text of the command line.
     pub file: String,
-    /// Which `--set` (from 1), when one wrote the mistake.
+    /// The number of the `--set` (from 1) with the mistake, if it is in one.
     pub set: Option<usize>,
     /// Line, from 1.
     pub line: Option<usize>,
@@ -43,7 +43,7 @@ pub struct Diagnostic {
     pub column: Option<usize>,
     /// Bytes of the file, or of the text of the `--set`.
     pub span: Option<Range<usize>>,
-    /// The line, for the picture.
+    /// The line, for display.
     pub(super) excerpt: Option<Excerpt>,
 }
 
@@ -73,21 +73,21 @@ impl Diagnostic {
         }
     }
 
-    /// With the remedy.
+    /// Adds the remedy.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(help.into());
         self
     }
 
-    /// With the remedy, if there is one.
+    /// Adds the remedy, if there is one.
     #[must_use]
     pub fn help_opt(mut self, help: Option<impl Into<String>>) -> Diagnostic {
         self.help = help.map(Into::into).or(self.help);
         self
     }
 
-    /// As a warning.
+    /// Makes it a warning.
     #[must_use]
     pub fn warning(mut self) -> Diagnostic {
         self.severity = Severity::Warning;
@@ -100,7 +100,7 @@ impl Diagnostic {
         renderer.render(&[self.group()])
     }
 
-    /// The diagnostic for machines.
+    /// The diagnostic as JSON.
     pub fn to_json(&self) -> serde_json::Value {
         json!({
             "severity": match self.severity { Severity::Error => "error", Severity::Warning => "warning" },
@@ -128,7 +128,7 @@ impl Diagnostic {
                     .line_start(self.line.unwrap_or(1))
                     .line_numbering(self.set.is_none())
                     .annotation(annotation);
-                // The picture of a whole line has its own column.
+                // The display of a whole line has its column.
                 match excerpt.whole {
                     true => title.element(snippet.path(shortened(&self.file, 500))),
                     false => title.element(self.location()).element(snippet),
@@ -159,29 +159,29 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// All that is wrong with a configuration: the error type of reading one.
+/// All mistakes in a configuration: the error type of reading one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
 impl Diagnostics {
-    /// Nothing wrong yet.
+    /// Creates an empty list.
     pub fn new() -> Diagnostics {
         Diagnostics::default()
     }
-    /// Adds one.
+    /// Adds a diagnostic.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.0.push(diagnostic);
     }
-    /// True when there is nothing to say.
+    /// True if the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-    /// How many there are.
+    /// Number of diagnostics.
     pub fn len(&self) -> usize {
         self.0.len()
     }
-    /// The remedy of an unknown name: the candidate that was probably meant. A name is compared
-    /// with all candidates, so only the first mistakes get this remedy.
+    /// The remedy of an unknown name: the candidate that the user probably meant. A name is
+    /// compared with all candidates, so only the first mistakes get this remedy.
     pub fn nearest<S: AsRef<str>>(
         &self,
         name: &str,
@@ -190,29 +190,29 @@ impl Diagnostics {
         let near = if self.len() < MOST_NEAREST { suggest(name, candidates) } else { None };
         near.map(|near| format!("did you mean `{near}`?"))
     }
-    /// True when one of them is an error.
+    /// True if one of them is an error.
     pub fn has_errors(&self) -> bool {
         self.0.iter().any(|d| d.severity == Severity::Error)
     }
-    /// The same, to complete them.
+    /// Mutable access, to complete them.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Diagnostic> {
         self.0.iter_mut()
     }
-    /// In the order they were found.
+    /// The diagnostics in the order in which they were found.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.0.iter()
     }
-    /// `value` and the warnings, or everything if there is an error among them.
+    /// Returns `value` and the warnings, or all diagnostics if there is an error among them.
     pub fn into_result<T>(self, value: T) -> Result<(T, Diagnostics), Diagnostics> {
         if self.has_errors() { Err(self) } else { Ok((value, self)) }
     }
-    /// In the order of the file, then of the `--set`s.
+    /// Sorts them in the order of the file, then of the `--set`s.
     #[must_use]
     pub fn sorted(mut self) -> Diagnostics {
         self.0.sort_by_key(|d| (d.set, d.span.as_ref().map(|s| s.start)));
         self
     }
-    /// All of them as text, an empty line between two; `colour` adds ANSI escapes.
+    /// All of them as text, with an empty line between two; `colour` adds ANSI escapes.
     pub fn render(&self, colour: bool) -> String {
         let rendered: Vec<String> = self.0.iter().map(|d| d.render(colour)).collect();
         rendered.join("\n\n")
@@ -266,7 +266,7 @@ pub(super) struct Source {
     starts: Vec<usize>,
 }
 
-/// Lines longer than this many bytes are shown through a window around the mistake.
+/// Of lines longer than this many bytes only a window around the mistake is shown.
 const WINDOW: usize = 240;
 
 impl Source {
@@ -275,7 +275,7 @@ impl Source {
         Source { text, starts }
     }
 
-    /// Points `diagnostic` at `span`.
+    /// Sets the place of `diagnostic` to `span`.
     pub fn locate(&self, diagnostic: &mut Diagnostic, span: Range<usize>) {
         let start = self.boundary(span.start);
         let end = self.boundary(span.end.max(start));
@@ -317,7 +317,7 @@ fn excerpt(line: &str, mark: usize, underline: Range<usize>) -> Excerpt {
     }
     let start = underline.start.clamp(from, to);
     let underline = start - from..underline.end.clamp(start, to) - from;
-    // Marks of direction would reorder the picture; what stands for them has as many bytes.
+    // Marks of direction would reorder the display; their replacement has as many bytes.
     let text = line[from..to].chars().map(|c| match (is_mark_of_direction(c), c.len_utf8()) {
         (true, 2) => '\u{b7}',
         (true, _) => '\u{fffd}',

@@ -13,12 +13,12 @@ use super::suggest::suggest;
 use super::tree::{Entry, Node, Origin, Table, Value, quoted, shortened};
 use super::write;
 
-/// Larger texts are not looked through for a second syntax error.
+/// Largest text that is searched for a second syntax error [B].
 const RECOVER_BELOW: usize = 256 * 1024;
-/// The parser's time grows with the square of the tables whose header follows that of a table
-/// inside them.
+/// Largest number of tables whose header follows that of a table inside them: the parser's time
+/// grows with its square.
 const MOST_HEADERS: usize = 32_768;
-/// More syntax errors than this are not shown.
+/// Largest number of syntax errors that are reported.
 const MOST_SYNTAX_ERRORS: usize = 20;
 
 /// A TOML text as a tree that stores the origin of every key and value, with the `--set`s
@@ -41,7 +41,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// Parses `text`; `name` is what messages call it. All syntax errors are reported.
+    /// Parses `text`; `name` is its name in messages. All syntax errors are reported.
     pub fn parse(text: &str, name: &str) -> Result<Document, Diagnostics> {
         let mut doc = Document::empty(name);
         doc.source = Source::new(text.to_owned());
@@ -87,7 +87,7 @@ impl Document {
         Err(doc.syntax(message, at..at + length).help("save the file as UTF-8").into())
     }
 
-    /// A document without keys, for programs that build one.
+    /// Creates a document without keys, for programs that build one.
     pub fn empty(name: &str) -> Document {
         Document {
             name: name.to_owned(),
@@ -97,7 +97,7 @@ impl Document {
         }
     }
 
-    /// What messages call the document.
+    /// The name of the document in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -121,8 +121,8 @@ impl Document {
         segments.iter().try_fold(&self.root, |node, s| child(node, &s.name).map(|(_, n)| n))
     }
 
-    /// Puts `value` at a dotted path, creates the tables on the way to it and replaces what was
-    /// there.
+    /// Puts `value` at a dotted path, creates missing tables of the path and replaces an earlier
+    /// value.
     pub fn insert(&mut self, path: &str, value: impl Into<Node>) -> Result<(), Diagnostics> {
         let fail = |message: String| Diagnostics::from(Diagnostic::error(self.name.clone(), message));
         let (segments, end) = path::parse(path).map_err(|(message, _)| fail(message))?;
@@ -155,7 +155,8 @@ impl Document {
         part
     }
 
-    /// Takes the `entries` of a part of this document back. What was set in it has no text here.
+    /// Takes back the `entries` of a part of this document. Values that were set in the part have
+    /// no text here.
     pub(crate) fn adopt(&mut self, part: Document, entries: &BTreeSet<(String, String)>) {
         let known = self.sets.len();
         let (Value::Table(all), Value::Table(mut root)) = (&mut self.root.value, part.root.value) else {
@@ -178,7 +179,7 @@ impl Document {
         write::document(&self.root)
     }
 
-    /// An error at the value of `path`, or at the nearest parent that is written somewhere.
+    /// An error at the value of `path`, or at the nearest parent that is written in a text.
     pub fn error_at(&self, path: &str, message: impl Into<String>) -> Diagnostic {
         self.at(path, message.into(), false)
     }
@@ -188,8 +189,8 @@ impl Document {
         self.at(path, message.into(), true)
     }
 
-    /// An error at some characters of the text at `path` (or at its nearest parent that is there),
-    /// or at all of it where its notation has escapes.
+    /// An error at some characters of the text at `path` (or at its nearest existing parent), or at
+    /// the whole text if its notation has escapes.
     pub fn error_within(&self, path: &str, within: Range<usize>, message: impl Into<String>) -> Diagnostic {
         let mut diagnostic = self.error_at(path, message);
         let segments = path::parse(path).map_or(Vec::new(), |(segments, _)| segments);
@@ -215,13 +216,12 @@ impl Document {
         diagnostic
     }
 
-    /// A warning at the value of `path`, or at the nearest parent that is written somewhere.
+    /// A warning at the value of `path`, or at the nearest parent that is written in a text.
     pub fn warning_at(&self, path: &str, message: impl Into<String>) -> Diagnostic {
         self.at(path, message.into(), false).warning()
     }
 
-    /// The table beside `path` that was probably meant, if `path` is there only because a `--set`
-    /// names it.
+    /// The table beside `path` that the user probably meant, if only a `--set` has created `path`.
     pub(super) fn meant_by_set(&self, path: &str) -> Option<String> {
         let (segments, _) = path::parse(path).ok()?;
         let (last, before) = segments.split_last()?;
@@ -295,7 +295,7 @@ impl Document {
     }
 }
 
-/// The parser's message, with what it leaves unsaid.
+/// The parser's message, completed where it lacks information.
 fn in_words(message: &str, written: &str) -> (String, Option<String>) {
     if message.starts_with("duplicate key") {
         return (
@@ -338,8 +338,8 @@ pub(super) fn child<'a>(node: &'a Node, name: &str) -> Option<(Option<&'a Origin
     }
 }
 
-/// Puts `value` at `path` below `node`, or leaves everything as it was. A bare name on the way,
-/// `app = "bulk"`, becomes a table with that `kind`.
+/// Puts `value` at `path` below `node`, or changes nothing. A bare name in the path, `app =
+/// "bulk"`, becomes a table with that `kind`.
 pub(super) fn put(
     mut node: &mut Node,
     path: &[Segment],
@@ -381,13 +381,13 @@ pub(super) fn put(
     Ok(())
 }
 
-/// Whether `put` can go along `path`. It changes the tree on its way, and the document is not
-/// copied for a value: a change of many keys would copy it for each of them.
+/// Checks that `put` can follow `path`. `put` changes the tree as it goes, and this check avoids a
+/// copy of the document for each of many keys.
 fn check_way(mut node: &Node, path: &[Segment]) -> Result<(), (String, Range<usize>)> {
     let mut walked = String::new();
     for segment in path {
         node = match &node.value {
-            // The table that this name becomes has one key, the name itself.
+            // The table that replaces this name has one key, the name itself.
             Value::String(_) if segment.name == "kind" => node,
             Value::String(_) => return Ok(()),
             Value::Table(table) => match table.get(&segment.name) {

@@ -1,10 +1,10 @@
-//! A layer of values beneath those that were written: what a profile stands for.
+//! A layer of values, such as those of a profile, below the written ones.
 
 use super::document::{Document, child};
 use super::path;
 use super::tree::{Entry, Node, Origin, Table, Value};
 
-/// What one configuration differs in from another.
+/// A difference between two configurations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// Dotted path of the key.
@@ -14,9 +14,9 @@ pub struct Difference {
 }
 
 impl Document {
-    /// Puts what `layer` differs in from `standard` below `path`, wherever nothing is written
-    /// there. An enum that is written with another kind is left alone; a bare name of the same
-    /// kind takes the layer's parameters.
+    /// Puts the differences of `layer` from `standard` below `path`, wherever no value is written.
+    /// An enum that is written with another kind is not changed; a bare name of the same kind gets
+    /// the layer's parameters.
     pub fn fill_from(&mut self, path: &str, layer: &Document, standard: &Document) {
         let Ok((segments, _)) = path::parse(path) else { return };
         let mut node = &mut self.root;
@@ -30,8 +30,8 @@ impl Document {
         }
     }
 
-    /// Every key in which this configuration differs from `standard`. A table that has another
-    /// `kind` there counts as a whole.
+    /// Every key in which this configuration differs from `standard`. A table with another `kind`
+    /// in `standard` counts as a whole.
     pub fn differences(&self, standard: &Document) -> Vec<Difference> {
         let mut found = Vec::new();
         differ(&self.root, Some(&standard.root), &mut String::new(), &mut found);
@@ -58,7 +58,7 @@ fn fill(to: &mut Table, layer: &Table, standard: Option<&Table>) {
             table.insert("kind", kind);
             entry.node.value = Value::Table(table);
         }
-        // A table without a `kind` is refused when it is read: nothing is guessed for it here.
+        // A table without a `kind` is refused when it is read: so it gets no values here.
         if kind_of(&entry.node) == kind
             && let Value::Table(written) = &mut entry.node.value
         {
@@ -104,7 +104,7 @@ mod tests {
         "a = 1\nb = 0\nc = { d = 0, e = 4 }\namc = { kind = \"x\", f = 5, g = 0 }\nrac = \"s\"";
 
     #[test]
-    fn what_is_written_stays_and_the_rest_is_the_layers() {
+    fn written_values_stay_and_others_are_those_of_the_layer() {
         for (written, expected) in [
             (
                 "[t]",
@@ -126,7 +126,8 @@ mod tests {
             let mut doc = parsed(written);
             doc.fill_from("t", &parsed(LAYER), &parsed(STANDARD));
             let expected = parsed(expected);
-            // Where a whole table is inserted, its standard values come along: they change nothing.
+            // Where a whole table is inserted, its standard values are inserted too: they change
+            // nothing.
             let found = doc.get("t").unwrap().clone();
             let found = found.as_table().unwrap();
             for (key, node) in expected.get("t").unwrap().as_table().unwrap().iter() {

@@ -1,4 +1,4 @@
-//! Reading a file, with what may be wrong before its first byte.
+//! Reading of a file, with checks before its first byte.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _};
@@ -8,9 +8,9 @@ use super::diagnostic::{Diagnostic, Diagnostics};
 use super::document::Document;
 use super::suggest::suggest;
 
-/// No configuration is larger; a file that is, is something else.
+/// Largest size of a configuration [B]; a larger file is something else.
 const LARGEST: u64 = 16 * 1024 * 1024;
-/// So many names of a directory are looked at for a near one.
+/// Largest number of names of a directory that are compared to find a near one.
 const MOST_NAMES: usize = 10_000;
 
 /// Reads and parses the file at `path`.

@@ -1,4 +1,4 @@
-//! Mistakes that serde finds, in plain words.
+//! Mistakes that serde finds, in plain language.
 
 use std::fmt::{self, Write as _};
 
@@ -10,7 +10,8 @@ use super::path::{self, Trail};
 use super::suggest::{near_or_all, suggest};
 use super::tree::{quoted, shortened};
 
-/// The error type of the deserializer: what, and (once the innermost place has added it) where.
+/// The error type of the deserializer: the mistake and, after the innermost place has added it, its
+/// place.
 #[derive(Debug)]
 pub(super) struct Mistake(Box<Inner>);
 
@@ -21,7 +22,7 @@ struct Inner {
     at: Option<(String, Spot)>,
 }
 
-/// Which part of a place is meant.
+/// The part of a place that has the mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spot {
     Key,
@@ -31,7 +32,7 @@ pub(super) enum Spot {
 #[derive(Debug)]
 pub(super) enum What {
     Message(String),
-    /// A table where its type takes none.
+    /// A table where the type accepts none.
     Table(String),
     UnknownKey(String, &'static [&'static str]),
     UnknownName(String, &'static [&'static str]),
@@ -54,7 +55,7 @@ impl Mistake {
         self
     }
 
-    /// True if the place, not known yet, holds a table that its type does not take.
+    /// True if the place, which is not known yet, holds a table that its type does not accept.
     pub fn is_table(&self) -> bool {
         self.0.at.is_none() && matches!(self.0.what, What::Table(_))
     }
@@ -81,7 +82,7 @@ impl Mistake {
         (at, missing)
     }
 
-    /// The key that was probably meant by an unknown one.
+    /// The key that the user probably meant by an unknown one.
     pub fn meant(&self) -> Option<String> {
         match &self.0.what {
             What::UnknownKey(key, known) => suggest(key, *known),
@@ -93,8 +94,7 @@ impl Mistake {
         let (path, spot) = self.0.at.as_ref().map_or(("", Spot::Value), |(p, s)| (p.as_str(), *s));
         let (mut message, help) = self.words();
         if matches!(self.0.what, What::MissingKey(_)) && !path.is_empty() {
-            // A table that only a `--set` names is more often a slip of the finger than a new
-            // table.
+            // A table that only a `--set` names is more often a typing error than a new table.
             if let Some(near) = doc.meant_by_set(path) {
                 let help = format!("did you mean `{near}`?");
                 return doc.at(path, format!("there is no `{path}`"), true).help(help);
@@ -118,7 +118,7 @@ impl Mistake {
     }
 }
 
-/// A quantity's message ends with the list of its units: that is help.
+/// Splits off the list of units at the end of a quantity's message, for the help.
 fn split_units(message: &str) -> (String, Option<String>) {
     match message.strip_suffix(')').and_then(|m| m.rsplit_once(" (units: ")) {
         Some((what, units)) => (what.to_owned(), Some(format!("units: {units}"))),
@@ -162,7 +162,7 @@ impl de::Error for Mistake {
     }
 }
 
-/// What serde expects, without its vocabulary.
+/// The expectation of serde in plain language.
 pub(super) fn plain(expected: &str) -> String {
     let whole = |low: &str, high: String| format!("a whole number from {low} to {high}");
     let (expected, low) = match expected.strip_prefix("a nonzero ") {

@@ -71,7 +71,7 @@ pub(super) fn push_quoted(out: &mut String, text: &str) {
 }
 
 /// Reads a dotted path up to its end or an unquoted `=`. Returns the segments and where reading
-/// stopped, or what is wrong and where.
+/// stopped, or the mistake and its place.
 pub(super) fn parse(text: &str) -> Result<(Vec<Segment>, usize), (String, Range<usize>)> {
     let mut segments = Vec::new();
     let mut at = 0;
@@ -139,7 +139,7 @@ fn unicode_escape(chars: &mut std::str::CharIndices<'_>) -> Option<char> {
     char::from_u32(code)
 }
 
-/// A path while it is walked: a chain of borrowed names on the stack.
+/// A path during a walk through the tree: a chain of borrowed names on the stack.
 pub(super) struct Trail<'p> {
     pub parent: Option<&'p Trail<'p>>,
     pub step: Step<'p>,

@@ -18,12 +18,12 @@ pub struct KeyDoc {
     /// "time", "whole number", "text", "table", or the names to choose from: `"bulk" | "cbr"`.
     #[serde(rename = "type")]
     pub ty: String,
-    /// True if the table it belongs to cannot do without.
+    /// True if its table requires it.
     pub required: bool,
-    /// The default as it would be written, or in words.
+    /// The default in the notation of a file, or in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
-    /// What values it takes: "0 to 255".
+    /// The range of its values: "0 to 255".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<String>,
     /// A value with its unit.
@@ -38,7 +38,7 @@ pub struct KeyDoc {
     /// The `kind` that its table needs, or else the nearest table above that has kinds: `cbr`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// What it means.
+    /// Its meaning.
     pub description: String,
 }
 
@@ -49,7 +49,8 @@ pub fn reference<T: JsonSchema>() -> Vec<KeyDoc> {
     let defs = Defs(root.get("$defs").and_then(Value::as_object).unwrap_or(&none));
     let mut walk = Walk { defs, out: Vec::new(), inside: Vec::new() };
     walk.properties(&root, "", None, None);
-    // A table that two kinds of the table above share, as two movements share an area, is one.
+    // A table that two kinds of the table above share, as two mobility models share an area,
+    // appears once.
     let mut seen = std::collections::BTreeSet::new();
     walk.out.retain(|doc| seen.insert((doc.path.clone(), doc.kind.clone(), format!("{doc:?}"))));
     walk.out
@@ -58,13 +59,13 @@ pub fn reference<T: JsonSchema>() -> Vec<KeyDoc> {
 struct Walk<'a> {
     defs: Defs<'a>,
     out: Vec<KeyDoc>,
-    /// The definitions that are being walked: a type may contain itself.
+    /// The definitions on the path of the walk: a type may contain itself.
     inside: Vec<&'a Value>,
 }
 
 impl<'a> Walk<'a> {
     /// The keys of the table `schema`, whose path is `path`, if it or a table above is of that
-    /// `kind`. A table may come with a default of its own, which then holds for its keys.
+    /// `kind`. A table may have a default, which then applies to its keys.
     fn properties(&mut self, schema: &'a Value, path: &str, kind: Option<&str>, table: Option<&'a Value>) {
         let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
         let required = schema.get("required").and_then(Value::as_array);
@@ -116,7 +117,7 @@ impl<'a> Walk<'a> {
             if let Some(own) = kind_of(option) {
                 self.properties(option, path, Some(&own), default);
             }
-            // A text or a table: the type says so itself.
+            // A text or a table: the type states this itself.
             if target.get("x-type").is_some() {
                 self.properties(self.defs.resolve(option), path, kind, None);
             }
@@ -196,7 +197,7 @@ fn options(schema: &Value) -> impl Iterator<Item = &Value> {
     ["oneOf", "anyOf"].into_iter().filter_map(|k| schema.get(k)?.as_array()).flatten()
 }
 
-/// The kind that a table of this schema says it is.
+/// The kind of a table of this schema.
 fn kind_of(schema: &Value) -> Option<String> {
     schema.get("properties")?.get("kind").and_then(|k| text_of(k, "const"))
 }
@@ -227,7 +228,7 @@ fn text_of(schema: &Value, key: &str) -> Option<String> {
     Some(paragraphs.join("\n\n"))
 }
 
-/// A default as it would be written. The default of a plain table is that of its keys.
+/// A default in the notation of a file. The default of a plain table is that of its keys.
 fn default_of(json: &Value) -> Option<String> {
     match json {
         Value::Object(object) if !object.contains_key("kind") => None,

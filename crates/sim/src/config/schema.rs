@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-/// `$ref`s to `$ref`s are followed so far.
+/// Longest chain of `$ref`s that is followed.
 const LONGEST_CHAIN: usize = 16;
 
 /// JSON Schema 2020-12 of `T`: enums are `"name"` or `{ "kind": "name", ... }`, absent values have
@@ -39,7 +39,7 @@ pub fn schema<T: JsonSchema>() -> Value {
 pub(super) struct Defs<'a>(pub &'a Map<String, Value>);
 
 impl<'a> Defs<'a> {
-    /// What `schema` stands for, its `$ref` followed.
+    /// The target of `schema`, with its `$ref` followed.
     pub fn resolve(self, mut schema: &'a Value) -> &'a Value {
         for _ in 0..LONGEST_CHAIN {
             let target = schema.get("$ref").and_then(Value::as_str);
@@ -53,7 +53,7 @@ impl<'a> Defs<'a> {
     }
 }
 
-/// Rewrites `schema` and all below it; `defs` are those of before.
+/// Rewrites `schema` and all below it; `defs` are the definitions before the rewriting.
 fn rewrite(schema: &mut Value, defs: &Defs<'_>) {
     if let Some(default) = schema.get("default").cloned() {
         let converted = notation(&default, schema, *defs);
@@ -85,7 +85,7 @@ fn rewrite(schema: &mut Value, defs: &Defs<'_>) {
     }
 }
 
-/// TOML has no null: an optional value is absent.
+/// Removes null: TOML has no null, an optional value is absent.
 fn without_null(object: &mut Map<String, Value>) {
     let is_null = |s: &Value| s.get("type").and_then(Value::as_str) == Some("null");
     if let Some(Value::Array(types)) = object.get_mut("type") {
@@ -110,7 +110,7 @@ fn without_null(object: &mut Map<String, Value>) {
     }
 }
 
-/// The widths that schemars names but does not bound.
+/// Adds the bounds of widths that schemars names but does not bound.
 fn bounded(object: &mut Map<String, Value>) {
     let (low, high) = match object.get("format").and_then(Value::as_str) {
         Some("uint32") => (json!(0), json!(u32::MAX)),
@@ -171,7 +171,7 @@ fn alternatives(variants: &[Variant<'_>], defs: &Defs<'_>) -> Vec<Value> {
     out
 }
 
-/// `{ "kind": "name", ... }`.
+/// Writes a variant as `{ "kind": "name", ... }`.
 fn table_of(variant: &Variant<'_>, defs: &Defs<'_>) -> Value {
     let mut properties = Map::new();
     let mut required = vec![json!("kind")];
@@ -219,7 +219,8 @@ fn is_table(schema: &Value) -> bool {
     schema.get("type").and_then(Value::as_str) == Some("object")
 }
 
-/// `value` in serde's representation, of `schema` before its rewriting, in ours.
+/// Converts `value` from serde's representation, of `schema` before its rewriting, to the notation
+/// of files.
 fn notation(value: &Value, schema: &Value, defs: Defs<'_>) -> Value {
     let schema = match schema.get("anyOf").and_then(Value::as_array).map(Vec::as_slice) {
         Some([only, null]) if null.get("type").is_some_and(|t| t == "null") => defs.resolve(only),
@@ -265,7 +266,7 @@ fn variant_notation(object: &Map<String, Value>, variants: &[Variant<'_>], defs:
     if out.len() == 1 { name.as_str().into() } else { Value::Object(out) }
 }
 
-/// Removes the definitions that nothing refers to any more.
+/// Removes the definitions without references.
 fn prune(root: &mut Value) {
     loop {
         let text = root.to_string();

@@ -1,4 +1,4 @@
-//! From any `T: Serialize` to the notation of configuration files.
+//! Serialization of any `T: Serialize` to the notation of configuration files.
 
 use std::fmt;
 
@@ -38,10 +38,10 @@ impl ser::Error for Mistake {
     }
 }
 
-/// A serialized value; nothing (`None`) has no notation and is left out.
+/// A serialized value; `None` has no notation and is left out.
 type Written = Result<Option<Piece>, Mistake>;
 
-/// A value, and whether an enum wrote it: its `kind` is then taken.
+/// A value, and whether an enum wrote it, with its own `kind`.
 struct Piece {
     value: Value,
     is_enum: bool,
@@ -55,7 +55,7 @@ fn of_enum(value: Value) -> Written {
     Ok(Some(Piece { value, is_enum: true }))
 }
 
-/// `{ kind = "name", ... }`, or the bare name when there is nothing more to say.
+/// `{ kind = "name", ... }`, or the bare name without further keys.
 fn variant(name: &str, content: Option<Piece>) -> Written {
     let mut table = Table::default();
     table.insert("kind", name);

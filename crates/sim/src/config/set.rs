@@ -10,7 +10,7 @@ use super::document::{Document, put};
 use super::path;
 use super::tree::{Node, Origin, Value};
 
-/// A longer argument is a mistake.
+/// Largest length of an argument; a longer one is a mistake.
 const LONGEST: usize = 1 << 20;
 
 impl Document {
@@ -42,10 +42,9 @@ impl Document {
         self.apply_set_by(text, |root, number| apply_in(root, table, text, number))
     }
 
-    /// Writes out the default of each table with a `kind` on the way to the key of `text` that
-    /// the file does not have: `--set ap.home.buffer.target="5 ms"` changes one key of the default
-    /// buffer. `defaults` gives the default of a path as TOML, if that is a name or a table
-    /// with a `kind`.
+    /// Writes out the default of each table with a `kind` above the key of `text` that the file
+    /// does not have: `--set ap.home.buffer.target="5 ms"` changes one key of the default buffer.
+    /// `defaults` gives the default of a path as TOML, if that is a name or a table with a `kind`.
     pub fn spell_out_kinds(&mut self, text: &str, defaults: impl Fn(&[&str]) -> Option<String>) {
         let Ok((segments, _)) = path::parse(text) else { return };
         // A `--set` of the kind itself replaces the default's other keys.
@@ -67,7 +66,7 @@ impl Document {
         self.sets.iter().map(|set| set.text.as_str())
     }
 
-    /// How many were applied. A diagnostic's `set` is the number of one.
+    /// Number of applied texts. A diagnostic's `set` is the number of one.
     pub fn sets(&self) -> usize {
         self.sets.len()
     }
@@ -75,7 +74,7 @@ impl Document {
 
 type Failure = (String, Range<usize>, Option<&'static str>);
 
-/// The first part of the key of `key=value`; None for what is no key.
+/// The first part of the key of `key=value`; None if there is no key.
 pub(crate) fn first_of(text: &str) -> Option<String> {
     path::parse(text).ok()?.0.into_iter().next().map(|s| s.name)
 }
@@ -92,7 +91,7 @@ fn apply_in(root: &mut Node, table: &str, text: &str, number: usize) -> Result<(
     set(root, &way, text, equals, number)
 }
 
-/// The parts of the key, and where its `=` stands.
+/// The parts of the key, and the position of its `=`.
 fn key(text: &str) -> Result<(Vec<path::Segment>, usize), Failure> {
     const EXAMPLE: &str = "write it like `--set flow.ftp.tcp.cc=reno`";
     if text.len() > LONGEST {

@@ -1,9 +1,9 @@
-//! "Did you mean ...?"
+//! Suggestions for misspelt words: "did you mean ...?"
 
 /// Longer words are not compared: they are not misspelt names, and the comparison is quadratic.
 const LONGEST: usize = 64;
 
-/// The candidate that `input` most likely stands for, if one is near: a typing error, another case,
+/// The most likely intended candidate for `input`, if one is near: a typing error, another case,
 /// `-` for `_`, the beginning of exactly one candidate, or the long form of a letter.
 ///
 /// ```
@@ -41,7 +41,7 @@ pub fn suggest<S: AsRef<str>>(input: &str, candidates: impl IntoIterator<Item = 
     }
 }
 
-/// A key of one letter that the word begins with: `t` for `time`.
+/// True for a key of one letter with which the word begins: `t` for `time`.
 fn stands_for(short: &str, word: &str) -> bool {
     short.chars().count() == 1 && word.starts_with(short)
 }
@@ -54,7 +54,7 @@ fn folded(word: &str) -> String {
         .collect()
 }
 
-/// The help under an unknown word: the near one, or all known ones.
+/// The help for an unknown word: the nearest known one, or all known ones.
 pub(crate) fn near_or_all<S: AsRef<str>>(input: &str, what: &str, known: &[S]) -> String {
     if let Some(near) = suggest(input, known) {
         return format!("did you mean `{near}`?");

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use indexmap::IndexMap;
 
-/// Who wrote a key or a value, and where in his text.
+/// The text in which a key or a value is written, and the place in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A stretch of bytes of the file.
+    /// A range of bytes of the file.
     File(Range<usize>),
-    /// The `number`-th `--set` (from 1) and a stretch of bytes of its text.
+    /// A range of bytes of the text of the `number`-th `--set` (from 1).
     Set {
-        /// Which `--set`, counted from 1.
+        /// The number of the `--set`, from 1.
         number: usize,
         /// Bytes of its text.
         span: Range<usize>,
@@ -25,7 +25,7 @@ pub enum Origin {
 pub struct Node {
     /// The value.
     pub value: Value,
-    /// Where the value is written; a table's header stands for the table.
+    /// Where the value is written; for a table, the place of its header.
     pub origin: Origin,
 }
 
@@ -50,7 +50,7 @@ pub enum Value {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table(pub(super) IndexMap<String, Entry>);
 
-/// What a table holds under one key.
+/// The content of a table under one key.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// Where the key is written.
@@ -59,7 +59,7 @@ pub struct Entry {
     pub node: Node,
 }
 
-/// Two nodes are equal when their values are: who wrote them does not matter.
+/// Two nodes are equal if their values are; origins are not compared.
 impl PartialEq for Node {
     fn eq(&self, other: &Node) -> bool {
         self.value == other.value
@@ -77,7 +77,7 @@ impl Table {
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.0.get(key).map(|e| &e.node)
     }
-    /// Puts `node` under `key`, in place of what was there.
+    /// Puts `node` under `key`, replacing an earlier one.
     pub fn insert(&mut self, key: impl Into<String>, node: impl Into<Node>) {
         self.0.insert(key.into(), Entry { key: Origin::Program, node: node.into() });
     }
@@ -93,14 +93,14 @@ impl Table {
     pub fn len(&self) -> usize {
         self.0.len()
     }
-    /// True without keys.
+    /// True if it has no keys.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
 impl Node {
-    /// Says that all of the value is written at `origin`.
+    /// Sets the origin of all parts of the value to `origin`.
     pub fn set_origin(&mut self, origin: &Origin) {
         self.origin = origin.clone();
         match &mut self.value {

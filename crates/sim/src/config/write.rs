@@ -1,14 +1,14 @@
-//! From the tree to TOML text.
+//! Conversion of the tree to TOML text.
 
 use std::fmt::{self, Write as _};
 
 use super::path::{key, push_key, push_quoted};
 use super::tree::{Node, Table, Value};
 
-/// Lists and inline tables that are longer are broken or get a header.
+/// Lists and inline tables longer than this are broken or get a header.
 const WIDTH: usize = 100;
 
-/// The whole document.
+/// Writes the whole document.
 pub(super) fn document(root: &Node) -> String {
     let mut out = String::new();
     if let Some(table) = root.as_table() {
@@ -17,7 +17,7 @@ pub(super) fn document(root: &Node) -> String {
     out
 }
 
-/// The keys of `table`: first those on one line, then those with a header of their own.
+/// Writes the keys of `table`: first those on one line, then those with a header.
 fn body(out: &mut String, table: &Table, path: &mut Vec<String>) {
     let with_header = headers(table);
     for ((name, node), _) in table.iter().zip(&with_header).filter(|(_, header)| !**header) {
@@ -34,7 +34,7 @@ fn body(out: &mut String, table: &Table, path: &mut Vec<String>) {
                 }
             }
             Value::Table(inner) => {
-                // `[flow]` alone says nothing when everything in it has its own header.
+                // `[flow]` alone is redundant if everything in it has its own header.
                 if inner.is_empty() || headers(inner).contains(&false) {
                     header(out, path, "[", "]");
                 }
@@ -53,8 +53,8 @@ fn header(out: &mut String, path: &[String], open: &str, close: &str) {
     let _ = writeln!(out, "{open}{}{close}", path.join("."));
 }
 
-/// Which keys of `table` have a header. After the first that does, all tables do: flows keep their
-/// order.
+/// Determines which keys of `table` have a header. After the first that does, all tables do: flows
+/// keep their order.
 fn headers(table: &Table) -> Vec<bool> {
     let first = table.iter().position(|(_, n)| has_header(n)).unwrap_or(table.len());
     table
@@ -64,7 +64,7 @@ fn headers(table: &Table) -> Vec<bool> {
         .collect()
 }
 
-/// Tables have headers, except an enum's short `{ kind = ... }`; so have lists of tables.
+/// Tables have headers, except an enum's short `{ kind = ... }`; lists of tables have headers too.
 fn has_header(node: &Node) -> bool {
     match &node.value {
         Value::Table(t) => {

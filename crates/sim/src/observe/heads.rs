@@ -1,4 +1,4 @@
-//! Header bytes of packets: made once, for as long as they are seen again.
+//! Header bytes of packets: made once, and kept as long as frames contain them.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,21 +8,21 @@ use lasthop_units::{AccessId, Ecn};
 use super::ip::RealHeads;
 use super::{Packet, ip};
 
-/// What a packet is known by below IP: the access, the entity in it, and a serial number there.
+/// The identity of a packet below IP: the access, the entity in it, and a serial number there.
 pub type Key = (AccessId, u64, u64);
 
-/// So many heads are kept, the newest: some 10 MB. What is sent again after so many others have
-/// been sent for the first time has zeros.
+/// Number of heads that are kept, the newest: some 10 MB. The headers of a packet that is sent
+/// again after this many new ones are zeros.
 const KEPT: usize = 1 << 16;
 
-/// Heads of packets that pass points of observation of IP are kept at so many places.
+/// Number of places for heads of packets at points of observation of IP.
 const PLACES: usize = 1 << 10;
 
 /// The headers of a packet.
 #[derive(Clone, Copy)]
 struct Head {
     len: u8,
-    /// It is of a whole packet, no fragment.
+    /// True for the headers of a whole packet, not of a fragment.
     whole: bool,
     bytes: [u8; ip::MAX_HEAD],
 }
@@ -41,14 +41,14 @@ impl Head {
     }
 }
 
-/// The heads of packets below IP. A packet can be gone from the slab while its sender still repeats
-/// parts of it: the receiver has delivered it, and its report is lost or under way. So its head is
-/// kept from the first frame on.
+/// The heads of packets below IP. A packet can have left the slab while its sender still
+/// retransmits parts of it: the receiver has delivered it, and its report is lost or in
+/// transmission. So its head is kept from the first frame on.
 #[derive(Default)]
 pub struct Heads {
-    /// Of each entity, in the order of their numbers: a new one mostly is the last.
+    /// The heads of each entity, in the order of their numbers: a new one is mostly the last.
     heads: BTreeMap<Entity, VecDeque<(u64, Head)>>,
-    /// Of which entity a head was kept, the oldest one first.
+    /// The entity of each kept head, the oldest one first.
     order: VecDeque<Entity>,
     scratch: Vec<u8>,
 }
@@ -56,8 +56,8 @@ pub struct Heads {
 /// An access and an entity in it.
 type Entity = (AccessId, u64);
 
-/// The place of the first head with this number or a larger one. It mostly is near the end: what is
-/// sent first and what has just arrived are among the newest.
+/// The place of the first head with this number or a larger one. The place is mostly near the end:
+/// first transmissions and arrivals concern the newest packets.
 fn place_of(kept: &VecDeque<(u64, Head)>, serial: u64) -> usize {
     let before = |at: usize| kept[at].0 < serial;
     let (mut low, mut high, mut step) = (kept.len(), kept.len(), 1);
@@ -74,8 +74,8 @@ fn place_of(kept: &VecDeque<(u64, Head)>, serial: u64) -> usize {
 }
 
 impl Heads {
-    /// Puts octets of a packet, from `offset` on, into `place`; what is behind its head stays. Says
-    /// how many octets it has put there if the packet is a whole one.
+    /// Writes octets of a packet, from `offset` on, into `place`; octets after its head are
+    /// unchanged. Returns the number of octets written if the packet is a whole one.
     pub fn fill<'a>(
         &mut self,
         (access, entity, serial): Key,
@@ -84,7 +84,7 @@ impl Heads {
         real: &RealHeads,
         packet: impl Fn() -> Option<&'a Packet>,
     ) -> Option<usize> {
-        // Such a part is not the first one of its packet that is transmitted, and has no headers.
+        // Such a part is not the first transmitted one of its packet, and has no headers.
         if offset as usize >= ip::MAX_HEAD {
             return Some(0);
         }
@@ -103,7 +103,7 @@ impl Heads {
         filled
     }
 
-    /// One head more than are kept: that of the entity which has had one for longest is removed.
+    /// Removes one head when there are too many: that of the entity with the oldest one.
     fn forget(&mut self) {
         if self.order.len() > KEPT
             && let Some(kept) = self.order.pop_front().and_then(|entity| self.heads.get_mut(&entity))
@@ -113,16 +113,16 @@ impl Heads {
     }
 }
 
-/// The heads of the packets that were seen last at points of observation of IP: most packets pass
-/// several of these.
+/// The heads of the last packets at points of observation of IP: most packets pass several of
+/// these.
 pub struct Recent {
-    /// Each with what of its packet can change on the way, and the packet's number, modulo which it
-    /// has its place.
+    /// Each head with the packet's number, modulo which it has its place, and the properties of the
+    /// packet that can change along the path.
     heads: Vec<(Option<Seen>, Head)>,
     scratch: Vec<u8>,
 }
 
-/// The number of a packet, and what of it can change on the way: marks, and parts of it.
+/// The number of a packet, and properties that can change along the path: ECN mark, size, fragment.
 type Seen = (u64, Ecn, u32, Option<Fragment>);
 
 impl Default for Recent {
@@ -155,7 +155,7 @@ impl Recent {
 mod tests {
     use super::*;
 
-    /// Against a search from the front.
+    /// Compares with a search from the front.
     #[test]
     fn a_number_has_its_place_wherever_it_is() {
         let head = Head { len: 0, whole: true, bytes: [0; ip::MAX_HEAD] };

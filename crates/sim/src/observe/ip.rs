@@ -1,4 +1,4 @@
-//! The first bytes of IP packets: what their descriptors stand for.
+//! The first bytes of IP packets, made from their descriptors.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -18,9 +18,10 @@ const TCP_PROTOCOL: u8 = 6;
 const TTL: u8 = 64;
 
 /// The first port of ends A, and how many there are: of the dynamic ports (RFC 6335 section 6), for
-/// which no protocol is registered. Wireshark 4.0 takes only one of them, 54328, for a protocol's.
+/// which no protocol is registered. Wireshark 4.0 assigns only one of them, 54328, to a protocol.
 const CLIENT_PORTS: (u16, usize) = (49_152, 5_000);
-/// The port of the ends B of the first so many flows; the next ones have the next port.
+/// The port of the ends B of as many flows as there are ports of ends A; the next ones have the
+/// next port.
 const SERVER_PORT: u16 = 55_000;
 
 /// The address of a node: 10.0.0.1 and on, in the order in which the scenario names nodes.
@@ -34,7 +35,7 @@ pub fn address6(node: NodeId) -> Ipv6Addr {
     Ipv6Addr::from_bits(0xfd6c_6173_7468_6f70_u128 << 64 | (node.index() as u128 + 1))
 }
 
-/// The octets that real packets begin with, by the number of the packet.
+/// The first octets of real packets, by the number of the packet.
 pub type RealHeads = BTreeMap<u64, Box<[u8]>>;
 
 /// The port of an end of a flow.
@@ -46,8 +47,8 @@ fn port(flow: FlowId, end: End) -> u16 {
     }
 }
 
-/// Appends what a real packet begins with; of a fragment that is not the first one nothing, and
-/// its octets are zeros. The codepoint is that of the packet now.
+/// Appends the first octets of a real packet; nothing for a fragment that is not the first one,
+/// whose octets are zeros. The codepoint is the packet's present one.
 fn real_head(out: &mut Vec<u8>, packet: &Packet, real: &RealHeads) {
     let Some(head) = real.get(&packet.serial) else { return };
     if packet.fragment.is_some_and(|part| part.offset > 0) {
@@ -57,10 +58,10 @@ fn real_head(out: &mut Vec<u8>, packet: &Packet, real: &RealHeads) {
     set_ecn(out, packet.ecn);
 }
 
-/// The octets of headers at most: of IPv4 without options, and of TCP with all of its options.
+/// Largest number of header octets: IPv4 without options, and TCP with all of its options.
 pub const MAX_HEAD: usize = HEADER_SIZE as usize + 60;
 
-/// Appends the headers of a packet, or what of them a fragment has: all behind them are zeros.
+/// Appends the headers of a packet, or those of a fragment: all octets after them are zeros.
 pub fn head(out: &mut Vec<u8>, packet: &Packet, real: &RealHeads) {
     let payload = &packet.payload;
     if let Payload::Real(..) = payload {

@@ -1,8 +1,7 @@
-//! Packet captures: what is seen where, as frames with their real header bytes.
+//! Packet captures: frames with real header bytes at points of observation.
 //!
-//! An [`Observer`] is there only in a run with a capture. `world` shows it packets where they pass
-//! a point of observation; whether that point, the flow and the moment are captured is decided
-//! here.
+//! An [`Observer`] exists only in a run with a capture. `world` passes it the packets at points of
+//! observation; it decides whether that point, the flow and the moment are captured.
 
 mod heads;
 mod ip;
@@ -21,10 +20,10 @@ use heads::{Heads, Recent};
 use ip::RealHeads;
 pub use ip::{address, address6};
 
-/// An IP packet, as a capture sees it.
+/// An IP packet in a capture.
 type Packet = lasthop_net::Packet<Payload>;
 
-/// What a frame of an interface begins with: values of the LinkType registry.
+/// The link type of an interface: values of the LinkType registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum LinkType {
@@ -36,31 +35,32 @@ pub enum LinkType {
     UpperPdu = 252,
 }
 
-/// An interface of the capture, for what hands over frames.
+/// An interface of the capture, for adapters that pass frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
     interface: InterfaceId,
-    /// A frame ends behind the last header in it, with little of the payload.
+    /// True if frames end after the last header in them, with little of the payload.
     headers_only: bool,
 }
 
-/// Opens an interface of this name and description. `None`: it is not captured.
+/// Opens an interface of this name and description. Returns `None` if it is not captured.
 pub type Open<'a> = dyn FnMut(&str, String, LinkType) -> Option<Point> + 'a;
 
 /// The octets of payload that are kept where only headers are captured: with fewer than 28 the
-/// heuristic dissectors of Wireshark above TCP and UDP say of each frame that its size was limited.
+/// heuristic dissectors of Wireshark above TCP and UDP report of each frame that its size was
+/// limited.
 const PAYLOAD: u32 = 32;
 
-/// A frame below IP, as an adapter hands it over.
+/// A frame below IP, from an adapter.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// Where it is seen; `None`: nowhere, and the capture only registers its packets.
+    /// The point of observation; `None`: the capture only registers its packets.
     pub point: Option<Point>,
-    /// When the frame is seen.
+    /// The time of the frame.
     pub at: Instant,
-    /// Its way, seen from the network.
+    /// Its direction, as seen from the network.
     pub direction: Direction,
-    /// What stands before the octets of the protocol.
+    /// The octets before those of the protocol.
     pub prefix: Vec<u8>,
     /// The octets.
     pub octets: Octets,
@@ -68,7 +68,7 @@ pub struct Frame {
     pub comment: String,
 }
 
-/// What there is to observe in a world.
+/// The possible points of observation of a world.
 pub struct Points<'a> {
     /// The names of all nodes.
     pub nodes: &'a IndexVec<NodeId, Box<str>>,
@@ -84,22 +84,22 @@ pub struct Points<'a> {
 pub struct Observed<'a> {
     /// Its name.
     pub name: &'a str,
-    /// The table that it is from.
+    /// The scenario's table of the flow.
     pub table: &'a str,
     /// Its ends.
     pub nodes: [NodeId; 2],
 }
 
-/// Where a packet is seen.
+/// The point at which a packet is observed.
 #[derive(Clone, Copy, Debug)]
 pub enum ObservationPoint {
-    /// Its source hands it to IP.
+    /// The source passes it to IP.
     Source(NodeId),
-    /// It is whole at the node that it is for.
+    /// It is complete at its destination.
     Destination(NodeId),
     /// It enters the queue of a link.
     Queue(AccessId),
-    /// It comes out of a link.
+    /// It arrives from a link.
     Exit(AccessId),
 }
 
@@ -107,7 +107,7 @@ pub enum ObservationPoint {
 pub struct Observer {
     writer: Writer,
     span: [Instant; 2],
-    /// Which flows are captured.
+    /// For each flow, whether it is captured.
     flows: IndexVec<FlowId, bool>,
     nodes: IndexVec<NodeId, Option<InterfaceId>>,
     /// Queue and exit of links.
@@ -117,11 +117,11 @@ pub struct Observer {
     heads: Heads,
     recent: Recent,
     real: RealHeads,
-    /// Reused for each drop.
+    /// Comment of drops; the memory is reused.
     comment: String,
 }
 
-/// Where the capture is written.
+/// The path of the capture.
 fn path_of(spec: &CaptureSpec, path: Option<&Path>, sink: &Sink) -> Result<PathBuf, Error> {
     match (path, sink) {
         (Some(path), _) => Ok(path.to_owned()),
@@ -138,7 +138,7 @@ impl Observer {
     /// Opens the capture of `spec`: in the result folder of `sink`, or at `path`.
     ///
     /// # Errors
-    /// There is neither; the file cannot be created.
+    /// There is neither; or the file cannot be created.
     pub fn open(
         spec: &CaptureSpec,
         path: Option<&Path>,
@@ -195,26 +195,26 @@ impl Observer {
         })
     }
 
-    /// One more flow, with the next id: one of real packets.
+    /// Adds a flow of real packets, with the next id.
     pub fn add_flow(&mut self, name: &str) {
         let _next = self.flows.push(self.wanted.wants_flow(name, name));
     }
 
-    /// The octets that a real packet begins with, for as long as it is inside.
+    /// Keeps the first octets of a real packet while it is inside.
     pub fn note_real(&mut self, serial: u64, head: &[u8]) {
         self.real.insert(serial, head[..head.len().min(ip::MAX_HEAD)].into());
     }
 
-    /// A real packet has left.
+    /// Removes the octets of a real packet that has left.
     pub fn forget_real(&mut self, serial: u64) {
         self.real.remove(&serial);
     }
 
-    /// An interface of what hands over frames, if it is captured.
+    /// Opens the interface of an adapter, if it is captured.
     pub fn point(&mut self, name: &str, description: String, link_type: LinkType) -> Option<Point> {
         let snaplen = self.wanted.snaplen.map_or(0, |s| s.0 as u32);
         let (name, link_type) = (name.to_owned(), link_type as u16);
-        // PDUs of radios stay whole: readers put the parts of packets together.
+        // PDUs of radios are not cut: readers reassemble the parts of packets.
         let headers_only = self.wanted.snaplen.is_none() && link_type == LinkType::Radiotap as u16;
         if !self.wanted.wants(&name) {
             return None;
@@ -223,7 +223,7 @@ impl Observer {
         Some(Point { interface, headers_only })
     }
 
-    /// An access hands over a frame. `packet` finds packets in the slab.
+    /// Writes a frame of an access. `packet` finds packets in the slab.
     pub fn frame<'a>(
         &mut self,
         access: AccessId,
@@ -242,7 +242,8 @@ impl Observer {
         for hole in &frame.octets.holes {
             let place = &mut bytes[hole.at as usize..(hole.at + hole.len) as usize];
             let filled = self.heads.fill(key(hole), hole.offset, place, &self.real, || packet(hole.packet));
-            // Payload at its end: of the only packet, as the others of several follow it.
+            // The payload is cut only if the frame has one packet, because several packets follow
+            // each other.
             if let (Some(len), true, [_]) = (filled, headers_only, &frame.octets.holes[..])
                 && (hole.at + hole.len) as usize == end
             {
@@ -265,7 +266,7 @@ impl Observer {
         });
     }
 
-    /// A packet is seen.
+    /// Writes a packet at a point of observation.
     pub fn packet(&mut self, now: Instant, place: ObservationPoint, packet: &Packet) {
         let (interface, direction) = match place {
             ObservationPoint::Source(node) => (self.nodes[node], Direction::Outbound),
@@ -277,7 +278,7 @@ impl Observer {
         self.write(now, interface, direction, packet, comment);
     }
 
-    /// A packet was dropped at a place of this name.
+    /// Writes a packet that was dropped at a place of this name.
     #[cold]
     pub fn dropped(&mut self, at: Instant, packet: &Packet, cause: &str, place: &str) {
         let mut comment = std::mem::take(&mut self.comment);
@@ -307,7 +308,7 @@ impl Observer {
             return self.writer.passed_over(interface);
         }
         let bytes = self.recent.of(packet, &self.real);
-        // Payload is cut off unless a length is given. Readers put fragments together.
+        // Payload is cut off unless a length is given. Readers reassemble fragments.
         let whole = self.wanted.snaplen.is_some() || packet.fragment.is_some();
         let payload = packet.size.saturating_sub(bytes.len() as u32);
         let zeros = if whole { payload } else { payload.min(PAYLOAD) };

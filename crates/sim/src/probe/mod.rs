@@ -1,5 +1,5 @@
-//! Probes: the tables that a run writes during the run. A probe that is off is `None` and costs
-//! one comparison.
+//! Probes: the tables that a run writes during the run. A probe that is off is `None` and takes one
+//! comparison.
 
 #[macro_use]
 pub mod tables;
@@ -12,15 +12,15 @@ use crate::sink::{Sink, Table};
 use crate::spec::{ControlSampling, Scenario, Spec, TcpSampling};
 use tables::{Events, RlcPdus, Steps};
 
-/// What is looked at beside the tables that are sampled, and when.
+/// Sampling besides that of the sampled tables.
 pub(crate) struct Sampling {
     pub tcp: TcpSampling,
     pub control: ControlSampling,
     /// Patterns of the variables of controls that are written; none: all.
     pub control_variables: Vec<String>,
-    /// Senders are looked at after each packet and timer.
+    /// True if senders are sampled after each packet and timer.
     pub senders: bool,
-    /// What becomes of each packet is of interest.
+    /// True if the outcome of each packet is recorded.
     pub packets: bool,
     pub interval: Duration,
 }
@@ -41,14 +41,14 @@ impl Sampling {
 
 macro_rules! probes {
     ($($field:ident: $Row:ident, $($sampled:ident,)? |$spec:ident| $wanted:expr;)*) => {
-        /// The tables in writing.
+        /// The tables of a run.
         pub struct Probes {
             $(pub(crate) $field: Option<Table<tables::$Row<'static>>>,)*
             pub(crate) sampling: Sampling,
         }
 
-        /// The tables that runs of a scenario write while they go on. How a run ends decides which
-        /// of `flows`, `applications` and `quality` it adds.
+        /// The tables that runs of a scenario write during the run. The state at the end of a run
+        /// determines which of `flows`, `applications` and `quality` it adds.
         pub fn recorded(scenario: &Scenario) -> Vec<&'static str> {
             let mut found = Vec::new();
             $({
@@ -83,12 +83,12 @@ macro_rules! probes {
                 None
             }
 
-            /// True when something is sampled every `output.interval`.
+            /// True if a table is sampled every `output.interval`.
             pub fn samples(&self) -> bool {
                 let tcp = self.tcp.is_some() && self.sampling.tcp == TcpSampling::Interval;
                 let control = self.sampling.control == ControlSampling::Interval;
                 tcp || control $($(|| {
-                    // Only where the entry is marked.
+                    // Expands only if the entry is marked.
                     const _: &str = stringify!($sampled);
                     self.$field.is_some()
                 })?)*
@@ -114,7 +114,7 @@ macro_rules! probes {
 tables_during_a_run!(probes);
 
 impl Probes {
-    /// A row of the table `events`; an empty `detail` is none.
+    /// Writes a row of the table `events`; an empty `detail` becomes null.
     #[cold]
     pub fn event(&mut self, now: Instant, source: &str, kind: &str, value: Option<f64>, detail: &str) {
         let Some(table) = &mut self.events else { return };
@@ -127,14 +127,14 @@ impl Probes {
         });
     }
 
-    /// A row of the table `rlc_pdus`.
+    /// Writes a row of the table `rlc_pdus`.
     pub fn rlc_pdu(&mut self, row: RlcPdus<'_>) {
         if let Some(table) = &mut self.rlc_pdus {
             table.push(&row);
         }
     }
 
-    /// A row of the table `steps`.
+    /// Writes a row of the table `steps`.
     pub fn step(&mut self, row: Steps<'_>) {
         if let Some(table) = &mut self.steps {
             table.push(&row);

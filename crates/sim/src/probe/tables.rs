@@ -1,8 +1,8 @@
-//! The tables that a run leaves behind: names, columns, units, descriptions, and the structs of
-//! their rows. `lasthop describe tables` and the reference pages are made from them.
+//! The tables of a run: names, columns, units, descriptions, and the structs of their rows.
+//! `lasthop describe tables` and the reference pages are made from them.
 //!
 //! To add one that is written during a run: declare it, add its entry of `tables_during_a_run!`,
-//! and push its rows where they arise.
+//! and push its rows where they occur.
 
 use lasthop_capture::{TableDef, table};
 
@@ -550,7 +550,7 @@ table! {
     }
 }
 
-/// Hands the tables that are written during a run to the macro `$then`, in the order of the
+/// Passes the tables that are written during a run to the macro `$then`, in the order of the
 /// documentation: the field of [`Probes`](super::Probes), the row, `sampled` if rows are written
 /// every `output.interval`, and when a scenario has the table.
 macro_rules! tables_during_a_run {
@@ -611,7 +611,7 @@ mod tests {
         assert!(ALL.iter().any(|t| !t.series.is_empty()));
     }
 
-    /// A table about moments has their time, one about intervals the time of an end or of a start.
+    /// A table of moments has their time, one of intervals the time of an end or of a start.
     #[test]
     fn the_columns_of_a_table_are_those_of_what_its_rows_are_about() {
         for table in ALL.iter().chain(SURVEYS) {

@@ -1,4 +1,4 @@
-//! The `flows` table and the summary: what can be said of each flow at the end.
+//! The `flows` table and the summary: results of each flow.
 
 use lasthop_capture::{FinishedTable, Record};
 use lasthop_net::media::RateControlName;
@@ -17,7 +17,7 @@ const IP_HEADER: u64 = 20;
 /// Every flow of the run.
 type Flows = IndexVec<FlowId, Flow>;
 
-/// Counts everything up to the end of the run.
+/// Updates all statistics to the end of the run.
 pub(super) fn settle_statistics(ended: &mut Ended) {
     let Ended { flows, monitor, now, .. } = ended;
     for id in flows.ids() {
@@ -25,8 +25,8 @@ pub(super) fn settle_statistics(ended: &mut Ended) {
         f.window.settle(*now);
         let data_end = f.data_end;
         let f = &flows[id];
-        // Of a flow that is split: to the other application; of a connection behind a proxy: to
-        // its own end.
+        // For a split flow: at the other application; for a connection behind a proxy: at its own
+        // end.
         let behind = f.leg.as_deref().is_some_and(|leg| leg.previous.is_some());
         let connection = if behind { id } else { f.connection(id, data_end.other()) };
         let delivered = match flows[connection].transport.stream_octets(data_end) {
@@ -39,7 +39,7 @@ pub(super) fn settle_statistics(ended: &mut Ended) {
     }
 }
 
-/// The tables that are written at the end: `flows` of every run, the others where a flow has a row.
+/// The tables that are written at the end: `flows` in every run, the others if a flow has a row.
 ///
 /// # Errors
 /// A table that could not be written.
@@ -61,7 +61,7 @@ fn finished<R: Record>(sink: &Sink, write: impl FnOnce(&mut Table<R>)) -> Result
     Ok(table.finish()?)
 }
 
-/// True if the flow's user waits for answers or for frames.
+/// True if the flow's user waits for responses or for frames.
 fn has_times(flow: &Flow) -> bool {
     flow.app.stats().requests_issued > 0 || flow.app.encoded() > Some(0)
 }

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::MANIFEST;
 
-/// What an earlier result looks like. A folder is one if `file` in it is a JSON object with all of
-/// `keys`, and if it holds nothing besides that file, `names` and the tables and captures that the
-/// file lists.
+/// Description of an earlier result. A folder is one if `file` in it is a JSON object with all of
+/// `keys`, and if it contains only that file, `names` and the tables and captures that the file
+/// lists.
 #[derive(Clone, Debug)]
 pub struct Earlier {
     file: String,
@@ -18,12 +18,12 @@ pub struct Earlier {
 }
 
 impl Earlier {
-    /// A result of another kind than a run's.
+    /// Describes a result of another kind than a run's.
     pub fn new(file: String, keys: Vec<String>, names: Vec<String>) -> Earlier {
         Earlier { file, keys, names }
     }
 
-    /// The results of a run, with the report that `lasthop report` writes to them.
+    /// Describes the results of a run, with the report that `lasthop report` adds to them.
     pub fn run() -> Earlier {
         let texts = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect();
         Earlier {
@@ -33,8 +33,8 @@ impl Earlier {
         }
     }
 
-    /// Why the folder `path` may not be replaced; None where it holds such a result and nothing
-    /// else.
+    /// The reason for which the folder `path` must not be replaced; None if it contains such a
+    /// result and nothing else.
     pub fn refusal(&self, path: &Path) -> Option<String> {
         const SHOWN: usize = 3;
         let Some(known) = self.read(path) else {
@@ -66,7 +66,7 @@ impl Earlier {
             .then(|| format!("it holds files that are not of the result: {}{and_more}", foreign.join(", ")))
     }
 
-    /// The content of the file, if it is what it must be.
+    /// The content of the file, if it is valid.
     fn read(&self, path: &Path) -> Option<Value> {
         let text = fs::read_to_string(path.join(&self.file)).ok()?;
         let value: Value = serde_json::from_str(&text).ok()?;

@@ -1,4 +1,5 @@
-//! A result folder: made beside its name as `<name>.<process>.partial`, renamed when it is whole.
+//! A result folder: made beside its name as `<name>.<process>.partial`, renamed when it is
+//! complete.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -9,28 +10,27 @@ use super::owner::{self, Owner};
 use crate::error::Error;
 use crate::files::{self, Partial, parent, resolve};
 
-/// A result folder in the making. Dropped without [`Folder::publish`], it removes what it made: a
-/// run that failed or was stopped leaves nothing that looks like a result. A forked child removes
-/// nothing: its copy is not the folder's owner.
+/// A result folder that is not complete. Dropped without [`Folder::publish`], it removes what it
+/// made: a run that failed or was stopped leaves nothing that could be taken for a result. A forked
+/// child removes nothing: its copy is not the folder's owner.
 pub struct Folder {
     partial: Partial,
     path: PathBuf,
-    /// What earlier content may be replaced.
+    /// The earlier content that may be replaced.
     replaces: Option<Earlier>,
-    /// Locked while the run lives: other runs see by it that this one does.
+    /// A file that is locked while the run lives; other runs detect this one by it.
     owner: Option<File>,
-    /// The folders around it that were made for it, the outermost first.
+    /// The folders above it that were made for it, the outermost first.
     made: Vec<PathBuf>,
     published: bool,
 }
 
 impl Folder {
-    /// Begins a folder that will be called `path`; symbolic links stand for what they point to.
-    /// With `replaces` an earlier folder of that name is replaced in the end if all of its content
-    /// is of that kind.
+    /// Creates a folder whose final name is `path`; symbolic links are followed. With `replaces` an
+    /// earlier folder of that name is replaced at the end if all of its content is of that kind.
     ///
     /// # Errors
-    /// [`Error::InUse`] when `path` holds something else (remove it, or choose another name) or
+    /// [`Error::InUse`] when `path` contains something else (remove it, or choose another name) or
     /// another run is writing it; the folder cannot be made.
     pub fn create(path: &Path, replaces: Option<Earlier>) -> Result<Folder, Error> {
         Folder::begin(path, replaces, |path, other| {
@@ -39,7 +39,7 @@ impl Folder {
     }
 
     /// Keeps other processes from making `what`, some files in `folder`, until it is dropped. It
-    /// makes `folder` where that is missing, and removes it again if it is empty in the end.
+    /// creates `folder` if that is missing, and removes it again if it is empty at the end.
     ///
     /// # Errors
     /// [`Error::InUse`] when another process is making them; nothing can be written in `folder`.
@@ -63,14 +63,14 @@ impl Folder {
         let parent = parent(path);
         let made: Vec<PathBuf> = parent.ancestors().take_while(|f| is_missing(f)).map(Into::into).collect();
         fs::create_dir_all(parent).map_err(|e| Error::file("create", parent, e))?;
-        // Of two runs that begin at the same time one gets the lock and the other then sees its
+        // Of two runs that begin at the same time one gets the lock and the other then finds its
         // folder.
         let _one_at_a_time = owner::lock_directory(parent);
         refuse_content(path, replaces.as_ref())?;
         if let Some(other) = owner::writer_of(path) {
             return Err(Error::InUse(in_use(path, &other)));
         }
-        // Two runs of one process cannot meet here: the second has just been refused.
+        // Two runs of one process cannot conflict here: the second has just been refused.
         let partial = files::name_beside(path, "partial", 1);
         if partial.exists() {
             fs::remove_dir_all(&partial).map_err(|e| Error::file("clear", &partial, e))?;
@@ -88,12 +88,12 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Where its files are written.
+    /// The folder in which its files are written.
     pub fn partial(&self) -> &Path {
         self.partial.path()
     }
 
-    /// Whether this process began it, and not one that this process was forked from.
+    /// True if this process began it, and not a parent process before a fork.
     pub fn is_mine(&self) -> bool {
         self.partial.is_mine()
     }
@@ -101,11 +101,11 @@ impl Folder {
     /// Renames the folder to its final name; returns its path.
     ///
     /// # Errors
-    /// The name was taken meanwhile: what was written stays, and the message names its place.
+    /// The name was taken meanwhile: the written files stay, and the message names their folder.
     pub fn publish(mut self) -> Result<PathBuf, Error> {
         Owner::release(self.partial());
-        // From here on nothing is removed: if the name is taken meanwhile, the results stay under
-        // the other one.
+        // From here on nothing is removed: if the name is taken meanwhile, the results keep the
+        // partial name.
         self.published = true;
         self.partial.keep();
         let old = self.give_name().map_err(|e| {
@@ -124,7 +124,7 @@ impl Folder {
         Ok(self.path.clone())
     }
 
-    /// Renames; returns where the folder is that was replaced.
+    /// Renames; returns the new path of the folder that was replaced.
     fn give_name(&self) -> std::io::Result<Option<PathBuf>> {
         match fs::remove_dir(&self.path) {
             Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty && self.may_replace() => {
@@ -162,7 +162,7 @@ impl Drop for Folder {
         if !self.published && self.is_mine() {
             let _best_effort = fs::remove_dir_all(self.partial());
             for folder in self.made.iter().rev() {
-                // Fails where another run has come in.
+                // Fails if another run has put files there.
                 let _best_effort = fs::remove_dir(folder);
             }
         }
@@ -173,7 +173,7 @@ fn is_missing(folder: &Path) -> bool {
     !folder.as_os_str().is_empty() && !folder.exists()
 }
 
-/// The folder beside whose name a process that makes `what` in `folder` marks its claim.
+/// The path beside which a process that makes `what` in `folder` puts its claim.
 fn claimed(folder: &Path, what: &str) -> PathBuf {
     folder.join(format!(".{what}"))
 }
@@ -197,7 +197,7 @@ fn refuse_content(path: &Path, replaces: Option<&Earlier>) -> Result<(), Error> 
     })
 }
 
-/// Removes folders that runs which were killed left beside `path`, and says what was removed and
+/// Removes folders that killed runs left beside `path`; returns messages on what was removed and
 /// what was not.
 pub fn clear_stale(path: &Path) -> Vec<String> {
     resolve(path).map_or_else(|_| Vec::new(), |path| owner::clear_stale(parent(&path), &path))

@@ -1,4 +1,4 @@
-//! Where tables go: memory, or a folder that is whole or not there.
+//! The destination of tables: memory, or a folder that is complete or absent.
 
 mod earlier;
 mod folder;
@@ -17,11 +17,11 @@ pub use table::Table;
 /// The file by which a folder is recognised as the results of a run.
 pub const MANIFEST: &str = "manifest.json";
 
-/// Where a run's tables go.
+/// The destination of a run's tables.
 pub enum Sink {
-    /// They stay in memory.
+    /// Tables stay in memory.
     Memory,
-    /// They stream to a folder that gets its name when it is whole.
+    /// Tables are written to a folder that gets its final name when it is complete.
     Folder(Folder),
 }
 
@@ -29,28 +29,28 @@ impl Sink {
     /// Memory, or a new folder at `out`.
     ///
     /// # Errors
-    /// `out` exists already and holds something, or cannot be made.
+    /// `out` is not empty, or cannot be made.
     pub fn open(out: Option<&Path>) -> Result<Sink, Error> {
         out.map_or(Ok(Sink::Memory), |path| Folder::create(path, None).map(Sink::Folder))
     }
 
-    /// A new folder at `out`, in the place of an earlier run's if there is one.
+    /// A new folder at `out`, which replaces that of an earlier run if there is one.
     ///
     /// # Errors
-    /// `out` holds something else than results, or cannot be made.
+    /// `out` contains something other than results, or cannot be made.
     pub fn replacing(out: &Path) -> Result<Sink, Error> {
         Folder::create(out, Some(Earlier::run())).map(Sink::Folder)
     }
 
-    /// Whether this process may write to it: a forked child may not write its parent's folder.
+    /// True if this process may write to it: a forked child must not write to its parent's folder.
     pub fn is_mine(&self) -> bool {
         matches!(self, Sink::Folder(f) if f.is_mine()) || matches!(self, Sink::Memory)
     }
 
-    /// A table of the run.
+    /// Creates a table of the run.
     ///
     /// # Errors
-    /// A file that cannot be made.
+    /// The file cannot be created.
     pub fn table<R: Record>(&self) -> Result<Table<R>, Error> {
         match self {
             Sink::Memory => Ok(Table::new(lasthop_capture::Sink::Memory)?),

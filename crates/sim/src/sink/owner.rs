@@ -1,9 +1,9 @@
-//! Who writes a `<name>.<process>.partial` folder, and whether that process lives.
+//! The owners of `<name>.<process>.partial` folders: the process, and whether it lives.
 //!
-//! The folder holds a file with the host's name, locked as long as the run lives. A lock ends with
-//! its process however that ends, and a process id that was given to another process does not hold
-//! it. Where the file was written on another host the lock may not be visible (NFS): such a folder
-//! is named and left alone.
+//! The folder contains a file with the host's name, which is locked as long as the run lives. A
+//! lock ends with its process however that ends, and another process with the same id does not hold
+//! it. If the file was written on another host the lock may not be visible (NFS): such a folder is
+//! named in a message and not changed.
 
 use std::fmt;
 use std::fs::{self, File, TryLockError};
@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::files::{self, is_process};
 
-/// The file in a folder that its run holds locked.
+/// The file in a folder that its run keeps locked.
 const FILE: &str = ".owner";
 
-/// Who wrote a folder that is not finished.
+/// The owner of a folder that is not finished.
 pub struct Owner {
     process: u32,
     host: Option<String>,
-    /// Whether the run still writes; None: it ran on another host.
+    /// True if the run still lives; None: it ran on another host.
     alive: Option<bool>,
 }
 
@@ -37,14 +37,14 @@ impl Owner {
         let path = partial.join(FILE);
         let failed = |e| Error::file("create", &path, e);
         let mut file = File::create_new(&path).map_err(failed)?;
-        // Locked before it names the host: without a host it is the process id that counts. On a
-        // file system without locks that is all there is.
+        // The file is locked before the host is written: without a host the process id counts. On a
+        // file system without locks only the id can be checked.
         let _best_effort = file.try_lock();
         file.write_all(host().as_bytes()).map_err(failed)?;
         Ok(file)
     }
 
-    /// The folder is whole: no process owns it any more.
+    /// Removes the owner's file, because the folder is complete.
     pub fn release(partial: &Path) {
         let _best_effort = fs::remove_file(partial.join(FILE));
     }
@@ -77,7 +77,7 @@ pub fn lock_directory(parent: &Path) -> Option<File> {
     directory.lock().is_ok().then_some(directory)
 }
 
-/// The run that lives and writes what will be `path`.
+/// The live run that writes to what will be `path`.
 pub fn writer_of(path: &Path) -> Option<Owner> {
     let parent = files::parent(path);
     let mine = |(name, _): &(String, u32)| path.file_name().is_some_and(|n| n.to_string_lossy() == **name);
@@ -85,13 +85,14 @@ pub fn writer_of(path: &Path) -> Option<Owner> {
     found.map(|(partial, (_, process))| Owner::of(&partial, process)).find(|o| o.alive == Some(true))
 }
 
-/// Removes what dead runs left in `parent`; `path` is what the next run will write. Says what was
-/// done.
+/// Removes folders that dead runs left in `parent`; `path` is the result of the next run. Returns
+/// messages on them.
 pub fn clear_stale(parent: &Path, path: &Path) -> Vec<String> {
     let mut notes = Vec::new();
     for (partial, (name, process)) in left(parent, "partial") {
         let owner = Owner::of(&partial, process);
-        // A folder that does not say whose it is may be another program's, unless it has our name.
+        // A folder without an owner may be another program's, unless it has the name of this
+        // result.
         let ours = owner.host.is_some() || path.file_name().is_some_and(|n| n.to_string_lossy() == *name);
         let shown = partial.display();
         if !ours || owner.alive == Some(true) {

@@ -1,9 +1,9 @@
-//! A table in writing, whose rows cannot fail one by one.
+//! A table whose rows can be appended without handling errors one by one.
 
 use lasthop_capture::{CaptureError, FinishedTable, Record, Row, Sink, TableWriter};
 
-/// A table of rows `R` in writing. The first error is kept and reported once; rows after it are
-/// dropped.
+/// A table of rows `R` that is being written. The first error is kept and reported once; later rows
+/// are dropped.
 pub struct Table<R: Record> {
     writer: TableWriter,
     error: Option<CaptureError>,
@@ -11,10 +11,10 @@ pub struct Table<R: Record> {
 }
 
 impl<R: Record> Table<R> {
-    /// An empty table that is written to `sink`.
+    /// Creates an empty table that is written to `sink`.
     ///
     /// # Errors
-    /// A file that cannot be made.
+    /// The file cannot be created.
     pub fn new(sink: Sink) -> Result<Table<R>, CaptureError> {
         let writer = TableWriter::new(R::TABLE, sink)?;
         Ok(Table { writer, error: None, rows: std::marker::PhantomData })

@@ -1,5 +1,5 @@
-//! What the rest of a scenario needs of the tables of one kind of access. Checks, memory, ways and
-//! changes of a scenario go through these traits and name no radio technology.
+//! The interface of the tables of one kind of access to the rest of a scenario. Checks, memory,
+//! tracks and changes of a scenario use these traits and name no radio technology.
 
 use std::path::Path;
 
@@ -12,39 +12,40 @@ use crate::config::{Diagnostics, Document};
 use crate::extensions::Extensions;
 use crate::track::Tracks;
 
-/// What the table `events` says of a change: source and kind.
+/// Source and kind of a change in the table `events`.
 pub type ChangeEvent = (String, &'static str);
 
-/// Where something stands for which the scenario has one table and no place of its own.
+/// The position of an object that a layout or a random draw has placed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placed {
-    /// What it is, as keys of the scenario call it.
+    /// Its kind, as in the keys of the scenario.
     pub kind: &'static str,
     /// Its name, or that of its node.
     pub name: String,
-    /// From the origin of the scenario \[m\].
+    /// Its position from the origin of the scenario \[m\].
     pub position: [Metres; 3],
-    /// Where its antenna looks \[degree, counter-clockwise from the x axis\]; `None`: everywhere.
+    /// Direction of its antenna's main lobe \[degree, counter-clockwise from the x axis\]; `None`:
+    /// omnidirectional.
     pub azimuth: Option<f64>,
 }
 
-/// Keys that may change during a run, `*` standing for a name; what they do then.
+/// Keys that may change during a run, with `*` for a name, and the effect of a change.
 pub type RuntimeKeys = &'static [(&'static str, &'static str)];
 
-/// What works out the changes, each a `C`, of one kind of access while they follow each other. It
-/// is given the scenario in force and the entries of tables that are next, takes these over from
-/// there, and returns what the adapter has to do. It takes them over one by one: `BTreeMap::append`
-/// would build the whole map anew for each of many changes.
+/// A function that computes successive changes, each a `C`, of one kind of access. Its arguments
+/// are the scenario in force and the new entries of tables; it moves these into the former and
+/// returns the changes for the adapter. It moves them one by one: `BTreeMap::append` would rebuild
+/// the whole map for each of many changes.
 pub(super) type InForce<C> = Box<dyn FnMut(&mut Spec, &mut Spec) -> Vec<C> + Send>;
 
-/// The tables of one kind of access. What it does not override is of no concern to it.
+/// The tables of one kind of access. Defaults of methods are for kinds that they do not concern.
 pub(super) trait AccessSpec: Sync {
-    /// Puts values in where the document has none of its own and another default than the key's
-    /// holds.
+    /// Inserts values into the document where a key is missing and another default than that of the
+    /// key applies.
     fn fill(&self, document: &mut Document) {
         let _nothing = document;
     }
-    /// Reads the recorded ways that groups of nodes follow; relative paths start at `base`.
+    /// Reads the recorded tracks that groups of nodes follow; relative paths start at `base`.
     fn load_tracks(
         &self,
         spec: &Spec,
@@ -56,54 +57,54 @@ pub(super) trait AccessSpec: Sync {
         let _none = (spec, doc, base, tracks, found);
     }
 
-    /// The files of these ways, as the scenario writes them.
+    /// The files of these tracks, as in the scenario.
     fn track_files<'a>(&self, spec: &'a Spec) -> Vec<&'a str> {
         let _none = spec;
         Vec::new()
     }
 
-    /// What a layout or a random draw has placed.
+    /// The positions set by a layout or a random draw.
     fn placed(&self, spec: &Spec) -> Vec<Placed> {
         let _none = spec;
         Vec::new()
     }
 
-    /// What its tables make nodes of, as messages call it.
+    /// Its kinds of nodes, as in messages.
     fn kinds_of_nodes(&self) -> &'static [&'static str];
-    /// The nodes at which packets to its groups enter, and what they are, with the article.
+    /// The nodes at which packets to its groups enter, and their kinds, with the article.
     fn bases<'a>(&self, spec: &'a Spec) -> Vec<(&'a str, &'static str)> {
         let _none = spec;
         Vec::new()
     }
-    /// The names of its tables that stand for groups of nodes behind it.
+    /// The names of its tables that describe groups of nodes behind it.
     fn groups<'a>(&self, spec: &'a Spec) -> Vec<&'a str> {
         let _none = spec;
         Vec::new()
     }
-    /// One of these groups.
+    /// The group `name`.
     fn group<'a>(&self, spec: &'a Spec, name: &str) -> Option<Group<'a>> {
         let _none = (spec, name);
         None
     }
-    /// All nodes of these groups together.
+    /// The total of all nodes of these groups.
     fn population(&self, spec: &Spec) -> Option<Population> {
         let _none = spec;
         None
     }
-    /// The nodes to which a flow to `name` is sent at once: a multicast group.
+    /// The nodes that receive a flow to `name` together, if it is a multicast group.
     fn receivers(&self, spec: &Spec, name: &str) -> Option<Vec<String>> {
         let _none = (spec, name);
         None
     }
 
-    /// What is wrong with its tables, and what is right and probably not meant.
+    /// Checks its tables: mistakes, and pitfalls.
     fn check(&self, spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut Diagnostics);
-    /// The same of the entries that change during a run: `part` has nothing else. `whole` is the
-    /// scenario around them, of which only keys that stay the same are looked at.
+    /// Checks the entries that change during a run, which are all that `part` has. `whole` is the
+    /// scenario around them, of which only keys that do not change are read.
     fn check_entries(&self, part: &Spec, whole: &Spec, doc: &Document, found: &mut Diagnostics) {
         let _nothing_changes = (part, whole, doc, found);
     }
-    /// What is there and does nothing throughout: warnings.
+    /// Warns of entries that have no effect during the whole run.
     fn check_idle(&self, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         let _never = (spec, doc, found);
     }
@@ -117,7 +118,7 @@ pub(super) trait AccessSpec: Sync {
         let _of_links_alone = (spec, buffers);
     }
 
-    /// Whether capacity hints can describe the link to `end`, a node or a group.
+    /// True if capacity hints can describe the link to `end`, a node or a group.
     fn gives_hints(&self, spec: &Spec, end: &str) -> bool {
         let _never = (spec, end);
         false
@@ -127,7 +128,7 @@ pub(super) trait AccessSpec: Sync {
         let _none = spec;
         None
     }
-    /// Whether a scheduler of the caller's own is in use.
+    /// True if a scheduler of the caller's own is in use.
     fn uses_scheduler(&self, spec: &Spec, name: &str) -> bool {
         let _never = (spec, name);
         false
@@ -137,24 +138,25 @@ pub(super) trait AccessSpec: Sync {
     fn runtime_keys(&self) -> RuntimeKeys {
         &[]
     }
-    /// Why a key may not change although keys of its pattern may: message and remedy.
+    /// The reason for which a key must not change although others of its pattern may: message and
+    /// remedy.
     fn ruled_out(&self, spec: &Spec, key: &str) -> Option<(String, String)> {
         let _none = (spec, key);
         None
     }
 }
 
-/// What the tables of one kind of access make of changes during a run.
+/// The conversion of changes during a run by the tables of one kind of access.
 pub(super) trait AccessChanges {
-    /// A change, as the adapter takes it.
+    /// A change for the adapter.
     type Change;
 
-    /// The changes for which a key stands that has no entry in the document, because one table is
-    /// written for several things. `None`: it has one. An error: what is wrong with the value.
+    /// The changes of a key without an entry in the document, because one table describes several
+    /// things. `None` if it has an entry; an error if the value is invalid.
     fn spread(&self, spec: &Spec, key: &str, value: &Scalar) -> Option<Result<Vec<Self::Change>, String>> {
         let _none = (spec, key, value);
         None
     }
-    /// What works out its changes from the begin of a run on.
+    /// Returns the function that computes its changes from the start of a run on.
     fn in_force(&self, spec: &Spec) -> InForce<Self::Change>;
 }

@@ -1,4 +1,4 @@
-//! What changes during a run.
+//! Changes during a run.
 
 use lasthop_net::app::AppConfig;
 
@@ -8,7 +8,7 @@ use super::kinds::AccessChange;
 /// A change, checked before the run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// An access changes.
+    /// A change of an access.
     Access(AccessChange),
     /// The flows of this name start.
     StartFlow(String),
@@ -18,20 +18,20 @@ pub enum Action {
     PauseFlow(String),
     /// They offer data again.
     ResumeFlow(String),
-    /// The applications of the flows of this name have these parameters.
+    /// The applications of the flows of this name get these parameters.
     ChangeFlow(String, Box<AppConfig>),
-    /// The snoop agent at this node begins anew.
+    /// The snoop agent at this node restarts.
     StartNode(String),
     /// The snoop agent at this node discards its state and stops.
     StopNode(String),
-    /// The fault of this name begins anew.
+    /// The fault of this name restarts.
     StartFault(String),
     /// The fault of this name ends.
     StopFault(String),
 }
 
 impl Action {
-    /// Its row in the table `events`, and the detail of the row. `None`: what is changed writes
+    /// Its row in the table `events`, and the detail of the row. `None`: the changed object writes
     /// rows itself.
     pub fn event(&self) -> Option<(ChangeEvent, &'static str)> {
         match self {

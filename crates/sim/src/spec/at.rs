@@ -53,7 +53,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// As TOML would write it.
+    /// The value in TOML notation.
     pub fn to_toml(&self) -> String {
         match self {
             Scalar::Bool(b) => b.to_string(),
@@ -74,17 +74,17 @@ impl Scalar {
     }
 }
 
-/// The keys that are set during the run, at whatever time.
+/// The keys that are set during the run, at any time.
 pub(super) fn keys_set(spec: &Spec) -> impl Iterator<Item = &String> {
     spec.at.iter().map(|at| &at.set).chain(spec.when.iter().map(|when| &when.set)).flat_map(BTreeMap::keys)
 }
 
-/// What is started during the run, at whatever time.
+/// The flows and faults that are started during the run, at any time.
 pub(super) fn started(spec: &Spec) -> impl Iterator<Item = &String> {
     spec.at.iter().map(|at| &at.start).chain(spec.when.iter().map(|when| &when.start)).flatten()
 }
 
-/// Whether an `[[at]]` or a `[[when]]` sets one of these keys.
+/// True if an `[[at]]` or a `[[when]]` sets one of these keys.
 pub(super) fn changes(spec: &Spec, keys: &[String]) -> bool {
     keys_set(spec).any(|key| keys.contains(key))
 }

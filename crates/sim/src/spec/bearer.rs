@@ -24,7 +24,7 @@ pub enum BearerSpec {
 }
 
 impl BearerSpec {
-    /// What its kind says of it.
+    /// The interface of its kind.
     pub(super) fn kind(&self) -> &dyn BearerKind {
         match self {
             BearerSpec::Umts(b) => b,
@@ -40,7 +40,7 @@ impl BearerSpec {
 /// The tables of bearers.
 pub(super) struct Bearers;
 
-/// The keys of a bearer are now these.
+/// New keys of a bearer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BearerChange {
     /// Its table.

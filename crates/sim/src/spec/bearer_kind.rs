@@ -5,23 +5,23 @@ use lasthop_units::Bytes;
 
 use super::buffers::Buffering;
 
-/// What the rest of a scenario needs of a bearer.
+/// The interface of a bearer to the rest of a scenario.
 pub(super) trait BearerKind {
     /// The two ends: network side first.
     fn between(&self) -> &[String; 2];
-    /// Largest IP packet that it takes.
+    /// Largest IP packet that it accepts.
     fn mtu(&self) -> Bytes;
-    /// Refuses what cannot work, naming the key; warns of known pitfalls.
+    /// Refuses invalid values, naming the key; warns of known pitfalls.
     fn validate(&self) -> Result<Vec<Warning>, ConfigError>;
-    /// A queue here marks ECN-capable packets.
+    /// True if a queue here marks ECN-capable packets.
     fn marks(&self) -> bool {
         false
     }
-    /// The directions, as keys, that never carry anything.
+    /// The directions, as keys, that never carry data.
     fn dead(&self) -> Vec<&'static str> {
         Vec::new()
     }
-    /// What packets wait for in a direction, and the key below `path`, which is that of its RLC,
-    /// that limits how many do.
+    /// The buffer in a direction, and the key below `path`, which is that of its RLC, that limits
+    /// it.
     fn buffering(&self, forward: bool, path: &str) -> (Buffering, String);
 }

@@ -1,15 +1,15 @@
-//! How much memory a buffer or a delay line can come to hold from the flows whose packets it takes.
+//! Upper bounds of the memory of buffers and delay lines, from the flows whose packets they take.
 
 use lasthop_net::{Limit, QueueConfig};
 use lasthop_units::{Bitrate, Bytes, Duration};
 
 use super::{FlowSpec, Spec};
 
-/// A packet on its way with what its sender and layer 2 keep of it, measured on a 64-bit machine
-/// (190 B on a link, 180 B in the buffer of LTE's RLC, 224 B in that of UMTS) [bytes].
+/// Memory of a packet in transit with the state of its sender and of layer 2, measured on a 64-bit
+/// machine (190 B on a link, 180 B in the buffer of LTE's RLC, 224 B in that of UMTS) [bytes].
 pub(super) const PACKET: u64 = 240;
 
-/// What holds packets: its key, its share [bytes], and what makes it smaller.
+/// Memory for packets: its key, its share [bytes], and the remedy that reduces it.
 #[derive(Clone, Debug)]
 pub(super) struct Held {
     pub key: String,
@@ -19,23 +19,23 @@ pub(super) struct Held {
 
 /// A queue with a limit, the rate behind it, and the delay after it.
 pub(super) struct Hop {
-    /// What leaves the queue for certain.
+    /// The rate at which packets certainly leave the queue.
     pub rate: Bitrate,
-    /// What may be on its way behind the queue at a time, as a rate.
+    /// Upper bound of the rate at which packets enter the delay line after the queue.
     pub fastest: Bitrate,
-    /// How long it is on its way.
+    /// The delay of this line.
     pub delay: Duration,
-    /// What fits into the queue.
+    /// The room of the queue.
     pub room: Room,
 }
 
 impl Hop {
-    /// Memory of what waits and of what is on its way at the end of a run of `length`: an upper
-    /// bound of what `loads` brings.
+    /// Memory of packets that wait and of those in transit at the end of a run of `length`: an
+    /// upper bound for `loads`.
     pub fn holds(&self, loads: &Loads, length: Duration) -> u64 {
         let Loads { datagrams, windows } = loads;
         let size = datagrams.size.max(1);
-        // Only what was delivered makes a window grow: at most two segments for each.
+        // A window grows only by delivered segments: at most two segments for each.
         let carried = bytes_in(self.rate, length);
         let opened = carried.saturating_mul(2).saturating_add(windows.flows.saturating_mul(100_000));
         let segments = windows.bytes.min(opened) / SEGMENT;
@@ -51,15 +51,15 @@ impl Hop {
     }
 }
 
-/// What packets wait for, and how many can.
+/// A buffer: delay after it, and its room.
 pub(super) struct Buffering {
     pub rate: Bitrate,
-    /// Time on the way.
+    /// Time in transit.
     pub delay: Duration,
     pub room: Room,
 }
 
-/// What fits into a queue, or into several; `u64::MAX`: without limit.
+/// Room of one queue or of several; `u64::MAX`: without limit.
 #[derive(Clone, Copy)]
 pub(super) struct Room {
     packets: u64,
@@ -69,7 +69,7 @@ pub(super) struct Room {
 impl Room {
     pub const NONE: Room = Room { packets: 0, bytes: 0 };
 
-    /// Limits of a queue, each of which holds.
+    /// The room of a queue with these limits, both of which apply.
     pub fn of(packets: Option<u64>, bytes: Option<u64>) -> Room {
         Room { packets: packets.unwrap_or(u64::MAX), bytes: bytes.unwrap_or(u64::MAX) }
     }
@@ -79,7 +79,7 @@ impl Room {
         Room::of(packets.map(u64::from), bytes)
     }
 
-    /// This queue and another one.
+    /// The room of this queue and another one together.
     pub fn and(self, other: Room) -> Room {
         Room {
             packets: self.packets.saturating_add(other.packets),
@@ -87,13 +87,13 @@ impl Room {
         }
     }
 
-    /// So many of it.
+    /// The room of `n` such queues.
     pub fn times(self, n: u64) -> Room {
         Room { packets: self.packets.saturating_mul(n), bytes: self.bytes.saturating_mul(n) }
     }
 }
 
-/// The datagrams and the windows that flows bring to one place.
+/// The datagrams and the windows of the flows at one place.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Loads {
     datagrams: Load,
@@ -122,24 +122,24 @@ impl Loads {
 const BUFFER: &str =
     "limit the buffer, or lower the rates of the flows, their windows (`tcp.receive_buffer`) or `duration`";
 
-/// Where an access says what its buffers can hold.
+/// The buffers that accesses report, with their memory.
 pub(super) struct Buffers<'a> {
     spec: &'a Spec,
     held: Vec<Held>,
 }
 
 impl<'a> Buffers<'a> {
-    /// After `held`.
+    /// Creates the list, which begins with `held`.
     pub fn after(spec: &'a Spec, held: Vec<Held>) -> Buffers<'a> {
         Buffers { spec, held }
     }
 
-    /// All, in the order in which they were added.
+    /// All entries, in the order in which they were added.
     pub fn into_held(self) -> Vec<Held> {
         self.held
     }
 
-    /// A buffer that the key `key` limits, and the flows whose data or datagrams come to it.
+    /// Adds a buffer that the key `key` limits, for the flows whose data or datagrams enter it.
     pub fn add(&mut self, key: String, buffering: &Buffering, flows: impl Iterator<Item = &'a FlowSpec>) {
         let Buffering { rate, delay, room } = *buffering;
         let hop = Hop { rate, fastest: rate, delay, room };
@@ -160,12 +160,12 @@ fn min(a: Duration, b: Duration) -> Duration {
     if a < b { a } else { b }
 }
 
-/// The whole bytes of `rate` in `t`, as many as a number holds.
+/// The whole bytes of `rate` in `t`, saturating.
 fn bytes_in(rate: Bitrate, t: Duration) -> u64 {
     u64::try_from(u128::from(rate.0) * u128::from(t.0) / 8_000_000_000).unwrap_or(u64::MAX)
 }
 
-/// What several flows offer: a rate [bit/s] or windows, and the smallest packet.
+/// The load of several flows: a rate [bit/s] or windows, and the smallest packet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Load {
     bytes: u64,
@@ -181,13 +181,13 @@ impl Load {
     }
 }
 
-/// Rate and size of the packets of a UDP application; those of people (calls, games) are too slow
-/// to count.
+/// Rate and size of the packets of a UDP application; those of calls and games are too slow to
+/// matter.
 fn datagrams(flow: &FlowSpec) -> (u64, Bytes) {
     flow.app.peak().map_or((0, Bytes(SEGMENT)), |(rate, size)| (rate.0, size))
 }
 
-/// The largest window of a TCP flow, or all that it sends.
+/// The largest window of a TCP flow, or all its data.
 fn window(flow: &FlowSpec) -> (u64, Bytes) {
     let window = flow
         .tcp

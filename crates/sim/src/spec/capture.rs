@@ -1,4 +1,4 @@
-//! The table `[output.capture]`: what of a run a packet capture holds.
+//! The table `[output.capture]`: the contents of a packet capture.
 
 use lasthop_units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
@@ -9,11 +9,11 @@ use super::limits::MAX_FLOWS;
 use super::{FlowSpec, NodeSpec, Spec};
 use crate::config::{Diagnostics, Document, near_or_all};
 
-/// The interface of what is dropped, wherever that is.
+/// The interface of dropped packets, at any place.
 pub const DROPS: &str = "drops";
 
-/// How interfaces are called that show what another one of the same cell shows: `*` alone does not
-/// stand for them.
+/// Suffixes of interfaces that repeat data of another one of the same cell: `*` alone does not
+/// select them.
 const REPEATS: [&str; 2] = [".rlc", ".pdcp"];
 
 /// A packet capture of the run, in the format pcapng.
@@ -74,12 +74,12 @@ impl Default for CaptureSpec {
 }
 
 impl CaptureSpec {
-    /// Whether the interface of this name is captured.
+    /// True if the interface of this name is captured.
     pub fn wants(&self, interface: &str) -> bool {
         let repeats = REPEATS.iter().any(|layer| interface.ends_with(layer));
         self.interfaces.iter().any(|pattern| matches(pattern, interface) && !(repeats && pattern == "*"))
     }
-    /// Whether a flow of this name, from the table `[flow.TABLE]`, is captured.
+    /// True if a flow of this name, from the table `[flow.TABLE]`, is captured.
     pub fn wants_flow(&self, name: &str, table: &str) -> bool {
         let all = &self.flows;
         all.is_empty() || all.iter().any(|pattern| matches(pattern, name) || matches(pattern, table))
@@ -90,12 +90,11 @@ impl CaptureSpec {
     }
 }
 
-/// Whether `text` is of the form of `pattern`, in which `*` stands for any text and `?` for any
-/// character.
+/// True if `text` matches `pattern`, in which `*` stands for any text and `?` for any character.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);
-    // Where the last `*` stands, and how much of the text was left to it.
+    // Position of the last `*`, and how much of the text it matches so far.
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {
         match (pattern.get(p), star) {
@@ -128,25 +127,24 @@ fn interfaces(spec: &Spec) -> Vec<String> {
     names
 }
 
-/// How many flows a table has.
+/// Number of flows of a table.
 fn flows_of(spec: &Spec, flow: &FlowSpec) -> u64 {
     spec.pairs_of(flow).saturating_mul(flow.count.into())
 }
 
-/// Whether a pattern is of a flow of the table, of a part of one between proxies, or of all of
-/// them.
+/// True if a pattern names a flow of the table, a part of one between proxies, or all of them.
 fn has_flow(spec: &Spec, table: &str, flow: &FlowSpec, pattern: &str) -> bool {
     let proxies = || spec.node.iter().filter(|(_, node)| matches!(node, NodeSpec::Proxy(_)));
     let is_of = |name: &str| {
         matches(pattern, name) || proxies().any(|(proxy, _)| matches(pattern, &format!("{name}@{proxy}")))
     };
-    // More flows are a mistake of their own.
+    // More flows are a separate mistake.
     let count = flows_of(spec, flow).min(MAX_FLOWS);
     matches(pattern, table)
         || if count == 1 { is_of(table) } else { (1..=count).any(|i| is_of(&format!("{table}-{i}"))) }
 }
 
-/// What a pattern that no flow has may have meant.
+/// A suggestion for a pattern that matches no flow.
 fn near_flow(spec: &Spec, pattern: &str) -> String {
     let of = |table: &str| pattern.strip_prefix(table).is_some_and(|rest| rest.starts_with(['-', '@']));
     match spec.flow.iter().find(|(table, _)| of(table)) {
@@ -160,7 +158,7 @@ fn near_flow(spec: &Spec, pattern: &str) -> String {
     }
 }
 
-/// Values out of range, and names that nothing has.
+/// Checks for values out of range, and for patterns without a match.
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let Some(capture) = &spec.output.capture else { return };
     let at = |key: &str| format!("output.capture.{key}");

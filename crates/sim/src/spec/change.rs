@@ -1,9 +1,9 @@
 //! Changes during the run, checked before it starts.
 //!
-//! A change is read as what it is, another scenario: the keys are set in the document, the result
-//! is parsed and checked like any file, and the difference to what was in force becomes actions. So
-//! a value is validated by the same code whether it is in force at the start or later. Only the
-//! entries that change are read: otherwise each of many changes would read every link.
+//! A change is read as another scenario: the keys are set in the document, the result is parsed and
+//! checked like any file, and the differences from the values in force become actions. So a value
+//! is validated by the same code whether it is in force at the start or later. Only the entries
+//! that change are read: otherwise each of many changes would read every link.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -20,18 +20,18 @@ use super::{Action, At, NodeSpec, Scenario, Spec, access, check, sources};
 use crate::config::{self, Diagnostics, Document, Node, Severity, suggest};
 use crate::error::Error;
 
-/// The table that a change stands in: `at` or `when`, and its number.
+/// The table with a change: `at` or `when`, and its number.
 type StandsIn = (&'static str, usize);
 
-/// Makes an action of the name of what it is about.
+/// Makes an action from the name of its object.
 type Make = fn(String) -> Action;
 
-/// Everything that changes at one instant. What is applied first does not depend on the order of
-/// the file: keys in alphabetical order (a key before those below it), then starts, stops, pauses
-/// and their ends, each by name.
+/// All changes of one instant. Their order does not depend on the order of the file: keys in
+/// alphabetical order (a key before those below it), then starts, stops, pauses and their ends,
+/// each by name.
 #[derive(Debug, Default)]
 pub(super) struct Moment {
-    /// Keys with their values and the tables that they stand in; `None`: a caller's.
+    /// Keys with their values and tables; `None`: a caller's change.
     set: BTreeMap<String, (Scalar, Option<StandsIn>)>,
     start: BTreeMap<String, Option<StandsIn>>,
     stop: BTreeMap<String, Option<StandsIn>>,
@@ -40,12 +40,11 @@ pub(super) struct Moment {
 }
 
 impl Moment {
-    /// Takes in a table. A contradiction to the tables before is an error: key and message.
+    /// Adds a table. A contradiction to earlier tables is an error: key and message.
     fn add(&mut self, at: &At, place: Option<StandsIn>) -> Result<(), (String, String)> {
         for (key, value) in &at.set {
             let (before, _) = self.set.entry(key.clone()).or_insert_with(|| (value.clone(), place));
-            // As text: a number that is none (NaN) differs from itself, and has an error of its
-            // own.
+            // Compared as text: NaN differs from itself, and has a separate error.
             let (a, b) = (before.to_toml(), value.to_toml());
             if a != b {
                 return Err((key.clone(), format!("`{key}` becomes both {a} and {b} at {}", at.t)));
@@ -66,7 +65,7 @@ impl Moment {
         Ok(())
     }
 
-    /// The table that a key stands in.
+    /// The table with a key.
     fn place(&self, key: &str) -> Option<StandsIn> {
         self.set.get(key).and_then(|(_, place)| *place)
     }
@@ -74,8 +73,8 @@ impl Moment {
 
 impl Scenario {
     /// The actions of all `[[at]]` tables, in order of time. The tables of one instant are one
-    /// change, so their order in the file does not matter. Those of `[[when]]` tables depend on
-    /// the run: they are only checked, as if they came after all others.
+    /// change, so their order in the file does not matter. Those of `[[when]]` tables depend on the
+    /// run: they are only checked, as if they followed all others.
     pub(super) fn plan_changes(&self) -> Result<Vec<(Instant, Vec<Action>)>, Error> {
         let (mut moments, mut found) = self.moments_of_at();
         let mut planned = Vec::new();
@@ -101,7 +100,7 @@ impl Scenario {
         if found.is_empty() { Ok(planned) } else { Err(Error::Input(found)) }
     }
 
-    /// What the `[[at]]` tables change at each instant, and their contradictions.
+    /// The changes of the `[[at]]` tables at each instant, and their contradictions.
     pub(super) fn moments_of_at(&self) -> (BTreeMap<Duration, Moment>, Diagnostics) {
         let mut moments: BTreeMap<Duration, Moment> = BTreeMap::new();
         let mut found = Diagnostics::new();
@@ -114,7 +113,7 @@ impl Scenario {
         (moments, found)
     }
 
-    /// What a `[[when]]` table changes.
+    /// The changes of a `[[when]]` table.
     pub(super) fn moment_of_when(&self, number: usize) -> Result<Moment, Error> {
         let (mut moment, place) = (Moment::default(), Some(("when", number)));
         match moment.add(&self.spec.when[number].change(), place) {
@@ -137,15 +136,15 @@ impl Scenario {
     }
 }
 
-/// What is in force while the changes of a scenario are worked out one after the other.
+/// The state in force while the changes of a scenario are computed one after the other.
 pub struct InForce {
-    /// With the values of profiles.
+    /// The document, with the values of profiles.
     document: Document,
     spec: Spec,
     memory: Memory,
-    /// Of each kind of access.
+    /// The state of each kind of access.
     accesses: Vec<access::InForce<AccessChange>>,
-    /// Entries of tables that were read.
+    /// Number of table entries that were read.
     entries_read: usize,
 }
 
@@ -155,18 +154,18 @@ impl fmt::Debug for InForce {
     }
 }
 
-/// The entries of a scenario that a change gives other values.
+/// The entries of a scenario that a change modifies.
 struct Next {
-    /// They alone.
+    /// A document of these entries alone.
     document: Document,
-    /// They alone.
+    /// Their values alone.
     spec: Spec,
-    /// Table and name.
+    /// Their tables and names.
     entries: BTreeSet<(String, String)>,
 }
 
 impl InForce {
-    /// What is in force when `scenario` begins.
+    /// The state at the start of `scenario`.
     pub fn of(scenario: &Scenario) -> InForce {
         let (document, spec) = (scenario.filled(), scenario.spec.clone());
         let memory = Memory::of(&spec, &Ways::of(&spec));
@@ -174,11 +173,11 @@ impl InForce {
         InForce { document, spec, memory, accesses, entries_read: 0 }
     }
 
-    /// What the world has to do for a change that a caller makes now.
+    /// Computes the actions of the world for a change that a caller makes now.
     ///
     /// # Errors
-    /// An unknown key, one that is fixed during a run, a value that does not fit, nothing of that
-    /// name. Nothing changes then.
+    /// The key is unknown or fixed during a run, the value is invalid, or the name does not exist.
+    /// Nothing changes then.
     pub fn change(&mut self, scenario: &Scenario, at: &At) -> Result<Vec<Action>, Error> {
         let mut moment = Moment::default();
         if let Err((key, message)) = moment.add(at, None) {
@@ -187,12 +186,12 @@ impl InForce {
         self.step(scenario, &moment)
     }
 
-    /// Gives `scenario` the values that are in force.
+    /// Gives `scenario` the values in force.
     pub fn hand_over(self, scenario: &mut Scenario) {
         scenario.spec = self.spec;
     }
 
-    /// The actions of a moment; nothing changes if it is refused.
+    /// Computes the actions of a moment; nothing changes if it is refused.
     pub(super) fn step(&mut self, scenario: &Scenario, moment: &Moment) -> Result<Vec<Action>, Error> {
         let mut actions = self.look_at_keys(scenario, moment)?;
         let mut starts = Vec::new();
@@ -216,7 +215,7 @@ impl InForce {
         Ok(actions)
     }
 
-    /// The document and its values after `moment`, checked.
+    /// Reads the document and its values after `moment`, with all checks.
     fn read(&mut self, scenario: &Scenario, moment: &Moment) -> Result<Next, Error> {
         let written =
             || moment.set.iter().filter(|(key, (value, _))| spread(&self.spec, key, value).is_none());
@@ -259,9 +258,9 @@ impl InForce {
         actions
     }
 
-    /// Refuses keys that may not change and names that nothing has; returns the actions of keys
-    /// that have no entry in the document. One that stands for more comes first: a layout is
-    /// switched before one of its cells.
+    /// Refuses keys that must not change and names that do not exist; returns the actions of keys
+    /// that have no entry in the document. Keys of several objects come first: a layout is switched
+    /// before one of its cells.
     fn look_at_keys(&self, scenario: &Scenario, moment: &Moment) -> Result<Vec<Action>, Error> {
         let mut without_entry: Vec<Vec<AccessChange>> = Vec::new();
         for (key, (value, place)) in &moment.set {
@@ -285,7 +284,7 @@ impl InForce {
         Ok(without_entry.into_iter().flatten().map(Action::Access).collect())
     }
 
-    /// Values that another key of the scenario rules out.
+    /// Refuses values that contradict another key of the scenario.
     fn refuse_contradictions(&self, scenario: &Scenario, moment: &Moment) -> Result<(), Error> {
         for (access, key) in ALL.iter().flat_map(|access| moment.set.keys().map(move |key| (access, key))) {
             if let Some((message, help)) = access.ruled_out(&self.spec, key) {
@@ -296,8 +295,8 @@ impl InForce {
         Ok(())
     }
 
-    /// The name in `key` of what does not exist: setting a key must not make it. With the nearest
-    /// that does.
+    /// The name in `key` that does not exist, with the nearest that does: setting a key must not
+    /// create an entry.
     fn unknown_name<'a>(&self, key: &'a str) -> Option<(&'a str, Option<String>)> {
         let mut parts = key.split('.');
         let (table, name) = (parts.next()?, parts.next()?);
@@ -305,13 +304,13 @@ impl InForce {
         if all.is_some_and(|all| all.get(name).is_some()) {
             return None;
         }
-        // One of several nodes: keys are those of all of them.
+        // A name of one of several nodes: keys apply to all of them.
         let group = self.spec.groups().find(|group| group.table == table && group.has(name));
         let near = group.map(|group| group.name.to_owned());
         Some((name, near.or_else(|| suggest(name, all?.keys()))))
     }
 
-    /// The action of a flow, or of a snoop agent or a fault if `make_others` has how.
+    /// The action for a flow; also for a snoop agent or a fault, if `make_others` is given.
     fn start_or_stop(
         &self,
         scenario: &Scenario,
@@ -368,8 +367,8 @@ impl InForce {
     }
 }
 
-/// What may change in place of a key that may not: all of a value of which the key is a part, or
-/// one that is written alike.
+/// A key that may change instead of `key`: the whole value of which the key is a part, or a similar
+/// one.
 fn remedy(key: &str) -> Option<String> {
     let mut whole = key;
     while let Some((above, _)) = whole.rsplit_once('.') {
@@ -381,8 +380,8 @@ fn remedy(key: &str) -> Option<String> {
     suggest(key, all_runtime_keys().map(|k| k.0)).map(|near| format!("did you mean `{near}`?"))
 }
 
-/// Table and name of the entry that `key` belongs to. All that may change during a run belongs to
-/// one.
+/// Table and name of the entry of `key`. Every key that may change during a run belongs to an
+/// entry.
 fn entry_of(key: &str) -> Option<(String, String)> {
     let mut parts = key.split('.');
     Some((parts.next()?.to_owned(), parts.next()?.to_owned()))
@@ -408,7 +407,6 @@ fn may_change(key: &str) -> bool {
     })
 }
 
-/// The changes for which a key stands that has no entry in the document.
 /// The runtime keys as JSON, for `describe`.
 pub fn describe_runtime_keys() -> Value {
     all_runtime_keys().map(|(key, text)| serde_json::json!({"key": key, "description": text})).collect()
@@ -431,7 +429,7 @@ mod tests {
         (0..count).map(link).collect()
     }
 
-    /// A million entries would be read for a thousand changes of a thousand links otherwise.
+    /// Otherwise a thousand changes of a thousand links would read a million entries.
     #[test]
     fn a_change_reads_what_changes_and_not_the_rest() {
         let change = |n: usize| {
@@ -448,15 +446,15 @@ mod tests {
             assert_eq!(actions.len(), 2, "{actions:?}");
         }
         assert_eq!(in_force.entries_read, 80);
-        // As if all of it had been read.
+        // The result is the same as if all of it had been read.
         assert_eq!(in_force.document.read::<Spec>().unwrap(), in_force.spec);
         let sets = s.spec.at.iter().flat_map(|at| &at.set);
         let sets: Vec<String> = sets.map(|(key, value)| format!("{key}={}", value.to_toml())).collect();
         assert_eq!(s.with_set(&sets).unwrap().spec().link, in_force.spec.link);
     }
 
-    /// Of a hundred access points, stations and sidelinks each change reads one or two, and gives
-    /// what reading all of the scenario gives.
+    /// Of a hundred access points, stations and sidelinks each change reads one or two, with the
+    /// same result as reading the whole scenario.
     #[test]
     fn a_change_of_a_radio_reads_what_changes_and_not_the_rest() {
         let wlan =
@@ -489,8 +487,8 @@ mod tests {
         assert_eq!(whole.spec(), &in_force.spec);
     }
 
-    /// Stations drawn around an access point stay where they are when it moves, also when
-    /// something of them changes later.
+    /// Stations drawn around an access point stay at their places when it moves, also when one of
+    /// their keys changes later.
     #[test]
     fn a_later_change_moves_no_station_after_its_access_point() {
         let s = scenario(
@@ -507,7 +505,7 @@ mod tests {
         assert_eq!(places.collect::<Vec<_>>(), placed);
     }
 
-    /// What a profile has filled in is in force before and after.
+    /// Values of a profile are in force before and after a change.
     #[test]
     fn a_change_under_a_profile_changes_nothing_else() {
         let s = scenario(&format!(

@@ -1,5 +1,5 @@
-//! What the keys mean together: names that must exist, ranges, combinations that cannot work, and
-//! some that can work and probably were not meant.
+//! Checks of combinations of keys: names that must exist, ranges, invalid combinations, and valid
+//! ones that are probably not intended.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ use super::{At, FlowSpec, NodeSpec, ProxySpec, Spec};
 use crate::config::{Diagnostics, Document, dotted, near_or_all};
 use crate::extensions::Extensions;
 
-/// Everything that can be said without running, into `found`.
+/// Runs all checks that are possible without a run; results go to `found`.
 pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut Diagnostics) {
     general(spec, doc, found);
     if !super::limits::counts(spec, doc, found) {
@@ -55,7 +55,7 @@ pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut D
     }
 }
 
-/// A change changes something, and nothing twice.
+/// Checks that a change is not empty, and changes nothing twice.
 fn check_change(at: &At, path: &str, doc: &Document, found: &mut Diagnostics) {
     let named = [&at.start, &at.stop, &at.pause, &at.resume];
     if at.set.is_empty() && named.iter().all(|name| name.is_none()) {
@@ -69,8 +69,8 @@ fn check_change(at: &At, path: &str, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
-/// What can be said of the entries that change during a run: `part` has nothing else. `whole` is
-/// the scenario around them, of which only keys that stay the same are looked at.
+/// Checks the entries that change during a run, which are all that `part` has. `whole` is the
+/// scenario around them, of which only keys that do not change are read.
 pub fn check_entries(part: &Spec, whole: &Spec, doc: &Document, found: &mut Diagnostics) {
     ALL.iter().for_each(|access| access.check_entries(part, whole, doc, found));
     super::sources::check_entries(part, whole, doc, found);
@@ -115,8 +115,8 @@ fn general(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
-/// The nodes of a group belong to it alone, and a flow's end must be clear. Only the base of an
-/// access that follows in the list may be among them: a phone that is an access point.
+/// Checks that the nodes of a group belong to it alone, and that a flow's end is unambiguous. Only
+/// the base of an access later in the list may be among them: a phone that is an access point.
 fn check_names(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let links = spec.link.values().flat_map(|l| l.between.iter());
     let bearers = spec.bearer.values().flat_map(|b| b.between().iter());
@@ -140,7 +140,7 @@ fn check_names(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
-/// A group that several may serve can reach its flows through each of them.
+/// Checks that a group that several bases may serve can reach its flows through each of them.
 fn check_choice(group: &Group<'_>, map: &Map, doc: &Document, found: &mut Diagnostics) {
     let mut nodes = group.served_by.iter();
     let Some(first) = nodes.next() else { return };
@@ -154,9 +154,9 @@ fn check_choice(group: &Group<'_>, map: &Map, doc: &Document, found: &mut Diagno
     }
 }
 
-/// Which nodes there are, and which can reach each other: every access carries both directions.
+/// The nodes, and their connections: every access carries both directions.
 struct Map {
-    /// The part of the network that each node belongs to.
+    /// The part of the network to which each node belongs.
     part: BTreeMap<String, usize>,
 }
 
@@ -172,7 +172,7 @@ impl Map {
         for group in spec.groups() {
             for node in group.nodes() {
                 map.add(&node);
-                // Where several may serve, all are in one part: `check_choice` sees to it.
+                // If several may serve, all are in one part: `check_choice` checks this.
                 if let Some(by) = group.served_by.first() {
                     edges.push([(*by).to_owned(), node]);
                 }
@@ -274,7 +274,7 @@ fn check_flow(
     }
 }
 
-/// Its ends are there, can be paired, and reach each other.
+/// Checks that its ends exist, can be paired, and can reach each other.
 fn check_ends(flow: &FlowSpec, path: &str, spec: &Spec, map: &Map, doc: &Document, found: &mut Diagnostics) {
     let mut known = true;
     for (key, node) in [("from", &flow.from), ("to", &flow.to)] {
@@ -304,7 +304,7 @@ fn check_ends(flow: &FlowSpec, path: &str, spec: &Spec, map: &Map, doc: &Documen
     }
 }
 
-/// Nothing makes a node of this name.
+/// The message that no table makes a node of this name.
 fn no_node(name: &str) -> String {
     let kinds: Vec<&str> = ALL.iter().flat_map(|access| access.kinds_of_nodes()).copied().collect();
     let (last, others) = kinds.split_last().map_or(("", &kinds[..]), |(last, others)| (*last, others));
@@ -384,7 +384,7 @@ fn check_proxy(
     }
 }
 
-/// The options of one end, or of both.
+/// Checks the options of one end, or of both.
 fn check_tcp(
     options: &lasthop_tcp::Options,
     path: &str,
@@ -400,7 +400,7 @@ fn check_tcp(
     }
 }
 
-/// A mistake in `cc_parameters` stands at the parameter that the message names, or at the first.
+/// The place of a mistake in `cc_parameters`: the parameter that the message names, or the first.
 fn at_parameter(
     doc: &Document,
     path: &str,

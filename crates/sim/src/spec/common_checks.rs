@@ -4,8 +4,8 @@ use lasthop_units::{Bytes, Metres};
 
 use crate::config::{Diagnostics, Document};
 
-/// A drawn place has its own x and y; of a written one only the height counts. What `default` has,
-/// which an effective scenario writes out, and zeros claim no other place.
+/// Checks that a drawn place has no written x and y: only the height of a written one counts. The
+/// values of `default`, which an effective scenario contains, and zeros are accepted.
 pub(super) fn one_place(
     doc: &Document,
     path: &str,
@@ -22,7 +22,7 @@ pub(super) fn one_place(
     }
 }
 
-/// The ends of a link or bearer, as the key `path` names them.
+/// Checks the ends of a link or bearer, at the key `path`.
 pub(super) fn check_ends(between: &[String; 2], path: &str, doc: &Document, found: &mut Diagnostics) {
     if between[0] == between[1] {
         found.push(doc.error_at(path, format!("both ends are `{}`", between[0])).help("name two nodes"));
@@ -32,16 +32,16 @@ pub(super) fn check_ends(between: &[String; 2], path: &str, doc: &Document, foun
     }
 }
 
-/// A name that a value gives to a node; those that are keys were looked at when the file was read.
+/// Checks a node's name in a value; names in keys were checked when the file was read.
 pub(super) fn check_node_name(name: &str, path: &str, doc: &Document, found: &mut Diagnostics) {
     if name.trim().is_empty() || name.contains(['\n', '\r', '\t']) {
         found.push(doc.error_at(path, "a node needs a name of one line").help("such as \"server\""));
     }
 }
 
-/// IPv4 lets no link have less (RFC 791: every module must forward 68 octets).
+/// Smallest MTU in IPv4 (RFC 791: every module must forward 68 octets).
 const MIN_MTU: Bytes = Bytes(68);
-/// The total length field of IPv4 has 16 bits.
+/// Largest MTU: the total length field of IPv4 has 16 bits.
 const MAX_MTU: Bytes = Bytes(65_535);
 
 pub(super) fn check_mtu(mtu: Bytes, path: &str, doc: &Document, found: &mut Diagnostics) {

@@ -1,4 +1,4 @@
-//! The key `output.cc_variables`: which variables of congestion controls a run writes.
+//! The key `output.cc_variables`: the variables of congestion controls that a run writes.
 
 use lasthop_net::app::media_variables;
 use lasthop_net::media::{RateControlName, RateControls};
@@ -9,7 +9,7 @@ use super::capture::matches;
 use super::{ControlSampling, NodeSpec, ROUND, Spec};
 use crate::config::{Diagnostics, Document, near_or_all};
 
-/// Names that no sender of the scenario has, and a choice that nothing is chosen from.
+/// Checks for names that no sender of the scenario has, and for a selection without table `cc`.
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let wanted = &spec.output.cc_variables;
     if wanted.is_empty() {
@@ -25,7 +25,7 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     names.extend(lasthop_tcp::sender_variables().into_iter().map(|Variable { name, .. }| name));
     for control in spec.flow.values().filter_map(|flow| flow.app.rate_control()) {
         if matches!(control.name, RateControlName::Custom(_)) {
-            // One of the caller's own: what it shows is known when it does.
+            // The variables of a caller's own control are known only when it runs.
             return;
         }
         let shown = media_variables(control.name, &RateControls::default());
@@ -45,8 +45,8 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
-/// The congestion controls of all senders; `None`: there are some whose variables are not known
-/// before they run.
+/// The congestion controls of all senders; `None`: the variables of some are not known before they
+/// run.
 fn controls(spec: &Spec) -> Option<Vec<String>> {
     let flows = spec.flow.values().filter_map(|flow| flow.over_tcp());
     let proxies = spec.node.values().filter_map(|node| match node {
@@ -56,7 +56,7 @@ fn controls(spec: &Spec) -> Option<Vec<String>> {
     flows
         .chain(proxies.flatten().flatten())
         .map(|tcp| match tcp.resolve().ok()?.cc {
-            // One of the caller's own: what it shows is known when it does.
+            // The variables of a caller's own control are known only when it runs.
             CcName::Custom(_) => None,
             built_in => Some(built_in.name().to_owned()),
         })

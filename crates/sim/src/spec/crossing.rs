@@ -1,5 +1,5 @@
-//! The direction in which the data of a flow crosses a link, where that is certain: where the link
-//! is the only way.
+//! The direction in which the data of a flow crosses a link, where that is certain because the link
+//! is the only path.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use lasthop_net::app::{AppConfig, End};
 use super::group::Group;
 use super::{FlowSpec, LinkSpec, Spec};
 
-/// More links and bearers than this are not searched: the search runs for each link.
+/// Largest number of links and bearers for which the search, which runs for each link, is done.
 const MOST_EDGES: usize = 256;
 
 /// The nodes on either side of a link.
@@ -24,18 +24,19 @@ impl Crossing {
         Crossing::without(spec, Some(name), None, &link.between)
     }
 
-    /// The sides of bearer `name`, which is between these nodes.
+    /// The sides of bearer `name` between these nodes.
     pub fn of_bearer(spec: &Spec, name: &str, between: &[String; 2]) -> Crossing {
         Crossing::without(spec, None, Some(name), between)
     }
 
-    /// The sides of what joins `between`: what each end reaches without this link or bearer.
+    /// The sides of the connection between `between`: the nodes that each end reaches without this
+    /// link or bearer.
     fn without(spec: &Spec, link: Option<&str>, bearer: Option<&str>, between: &[String; 2]) -> Crossing {
         let mut side = BTreeMap::new();
         if spec.link.len() + spec.bearer.len() > MOST_EDGES || between[0] == between[1] {
             return Crossing { side };
         }
-        // Radios hold groups of nodes together: one node stands for a group.
+        // Radios connect groups of nodes: one node represents a group.
         let radio: Vec<[String; 2]> = radio_edges(spec);
         let links =
             spec.link.iter().filter(|(other, _)| Some(other.as_str()) != link).map(|(_, l)| &l.between);
@@ -69,8 +70,8 @@ impl Crossing {
         Crossing { side }
     }
 
-    /// Whether the flow's data crosses the link forward (true) or back; None: it does not cross it,
-    /// or may go another way.
+    /// True if the flow's data crosses the link forward, false if in reverse; None: it does not
+    /// cross it, or may take another path.
     pub fn data_goes(&self, spec: &Spec, flow: &FlowSpec) -> Option<bool> {
         let at = |end: &str| {
             let group = spec.group(end).is_some();
@@ -80,13 +81,13 @@ impl Crossing {
         (from != to).then_some((from == 0) == from_opener(&flow.app))
     }
 
-    /// Whether it is certain which flows cross the link.
+    /// True if it is certain which flows cross the link.
     pub fn is_known(&self) -> bool {
         !self.side.is_empty()
     }
 }
 
-/// Whether the end that opens the flow sends its data.
+/// True if the end that opens the flow sends its data.
 pub(super) fn from_opener(app: &AppConfig) -> bool {
     app.data_end() == End::A
 }
@@ -99,12 +100,12 @@ pub(super) fn data_ends(flow: &FlowSpec) -> [&str; 2] {
     }
 }
 
-/// One node for all of a group.
+/// The node that represents a group.
 fn group_node(group: &str) -> String {
     format!("{group}\n")
 }
 
-/// Groups with the nodes of those who may serve them.
+/// Edges between groups and the nodes that may serve them.
 fn radio_edges(spec: &Spec) -> Vec<[String; 2]> {
     let edges = |g: Group<'_>| {
         let edge = |by: &&str| [(*by).to_owned(), group_node(g.name)];

@@ -1,4 +1,4 @@
-//! Faults: what a link does to chosen packets.
+//! Faults: effects of a link on chosen packets.
 
 use lasthop_net::{FaultAction, FaultConfig, FaultNumbers, FaultPackets};
 use lasthop_units::Duration;
@@ -53,7 +53,7 @@ pub struct FaultSpec {
 }
 
 impl FaultSpec {
-    /// As the link takes it, for all flows.
+    /// The configuration for the link, for all flows.
     pub fn config(&self, name: &str) -> FaultConfig {
         let numbers = if self.numbers.is_empty() {
             FaultNumbers::Every { every: self.every.unwrap_or(1), run: self.run.unwrap_or(1) }
@@ -74,19 +74,19 @@ impl FaultSpec {
         }
     }
 
-    /// The flow whose round trips it lasts, and how many.
+    /// The flow whose round trips limit the fault, and their number.
     pub fn rounds(&self) -> Option<(&str, u32)> {
         Some((self.flow.as_deref()?, self.rounds?))
     }
 }
 
-/// The longest time for which a packet may be held.
+/// Longest time for which a packet may be held.
 const MOST_HOLD: Duration = Duration::from_secs(60);
 
-/// Says that a key of a fault is wrong: the key, what is wrong with it, and what helps.
+/// Reports an invalid key of a fault: the key, the mistake, and the remedy.
 type Wrong<'a> = dyn FnMut(&str, String, String) + 'a;
 
-/// What is wrong with the faults of a scenario.
+/// Checks the faults of a scenario.
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let links: Vec<String> = spec
         .link
@@ -113,7 +113,7 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
 }
 
 impl FaultSpec {
-    /// How long packets are held, if they are.
+    /// Checks the time for which packets are held.
     fn check_hold(&self, wrong: &mut Wrong<'_>) {
         match (self.action, self.hold) {
             (FaultAction::Hold, None) => {
@@ -130,7 +130,7 @@ impl FaultSpec {
         }
     }
 
-    /// Which packets it meets.
+    /// Checks the choice of packets.
     fn check_numbers(&self, wrong: &mut Wrong<'_>) {
         if !self.numbers.is_empty() && (self.every.is_some() || self.run.is_some()) {
             let key = if self.every.is_some() { "every" } else { "run" };
@@ -148,7 +148,7 @@ impl FaultSpec {
         }
     }
 
-    /// When it ends, and the flow that is counted for that.
+    /// Checks the end of the fault, and the flow that is counted for it.
     fn check_end(&self, spec: &Spec, wrong: &mut Wrong<'_>) {
         let ends = [("count", self.count), ("rounds", self.rounds)];
         for (key, _) in ends.iter().filter(|(_, n)| *n == Some(0)) {

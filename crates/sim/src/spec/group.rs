@@ -1,20 +1,20 @@
-//! Groups: the nodes behind a radio, for which one table stands.
+//! Groups: the nodes of one table, behind a radio.
 
-/// The nodes of a table of one or several alike.
+/// The nodes of a table of one or several equal nodes.
 pub(super) struct Group<'a> {
-    /// The kind of table, as keys begin: `ue`.
+    /// The kind of table, as in keys: `ue`.
     pub table: &'static str,
     pub name: &'a str,
     pub count: u32,
-    /// What each is, with the article: `a UE`.
+    /// The kind of its nodes, with the article: `a UE`.
     pub what: &'static str,
-    /// What several are called.
+    /// The plural of this kind.
     pub several: &'static str,
     /// The nodes at which packets to them enter, one for each table that may serve them.
     pub served_by: Vec<&'a str>,
     /// The key of the group that chooses between these.
     pub choice: &'static str,
-    /// A queue before them marks ECN-capable packets.
+    /// True if a queue before them marks ECN-capable packets.
     pub marks: bool,
 }
 
@@ -23,22 +23,21 @@ impl Group<'_> {
     pub fn nodes(&self) -> impl Iterator<Item = String> {
         names(self.name, self.count)
     }
-    /// Whether the end of a flow names the group or one of its nodes.
+    /// True if the end of a flow is the group or one of its nodes.
     pub fn has(&self, end: &str) -> bool {
         names_one(self.name, self.count, end)
     }
 }
 
-/// Whether the end of a flow names the group `name` of so many nodes, or one of these.
+/// True if the end of a flow is the group `name` of `count` nodes, or one of these.
 pub(super) fn names_one(name: &str, count: u32, end: &str) -> bool {
     end == name || (count > 1 && node_of(end).is_some_and(|(group, i)| group == name && i <= count))
 }
 
-/// The group of which the end of a flow names a node as one of several, and the number of that
-/// node: what [`names`] has put together.
+/// The group and the number of a node that is one of several: the inverse of [`names`].
 pub(super) fn node_of(end: &str) -> Option<(&str, u32)> {
     let (name, number) = end.rsplit_once('-')?;
-    // The parser would take `+1` and `01`, which no node is called.
+    // The parser would accept `+1` and `01`, which are no names of nodes.
     number.starts_with(|c| matches!(c, '1'..='9')).then(|| Some((name, number.parse().ok()?)))?
 }
 
@@ -47,14 +46,14 @@ pub(super) fn names(name: &str, count: u32) -> impl Iterator<Item = String> {
     (1..=count).map(move |i| if count == 1 { name.to_owned() } else { format!("{name}-{i}") })
 }
 
-/// The nodes of all groups of an access together.
+/// The totals of the nodes of all groups of an access.
 pub(super) struct Population {
-    /// The kind of table, as keys begin.
+    /// The kind of table, as in keys.
     pub table: &'static str,
-    /// What they are called.
+    /// The plural of its kind.
     pub what: &'static str,
     pub count: u64,
-    /// How many fit in a run.
+    /// Largest number in a run.
     pub most: u64,
     /// Memory of each while idle [bytes].
     pub bytes: u64,
@@ -64,8 +63,8 @@ pub(super) struct Population {
 mod tests {
     use super::*;
 
-    /// A node's name is that of its group and its number, written without zeros in front; a group
-    /// of one has the group's name only. The names are those that `names` writes.
+    /// A node's name is that of its group and its number, without leading zeros; the node of a
+    /// group of one has the group's name. The names are those of `names`.
     #[test]
     fn an_end_names_a_group_or_one_of_its_nodes() {
         for (name, count, end, expected) in [

@@ -1,5 +1,5 @@
-//! Capacity hints: what the radio network reports to the senders of flows to its UEs, and how it
-//! gets there.
+//! Capacity hints: reports of the radio network to the senders of flows to its UEs, and their
+//! transport.
 
 use lasthop_units::{Bitrate, Bytes, Duration, Ratio};
 use schemars::JsonSchema;
@@ -118,7 +118,7 @@ impl Default for HintSpec {
     }
 }
 
-/// What is wrong with the hints of a scenario.
+/// Checks the hints of a scenario.
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (name, hint) in &spec.hint {
         let path = format!("hint.{}", dotted([name]));

@@ -1,4 +1,4 @@
-//! Warnings of hints that reach no control, or carry nothing.
+//! Warnings of hints that no control uses, or that carry no information.
 
 use lasthop_tcp::CcName;
 use lasthop_tcp::cc::ALGORITHMS;
@@ -43,7 +43,7 @@ fn listens(cc: CcName) -> bool {
     cc.needs().hints
 }
 
-/// "`key = "a"` or `"b"`", of those that listen, in the order of the documentation.
+/// `key = "a"` or `"b"` for the controls that use hints, in the order of the documentation.
 fn write_listener(key: &str) -> String {
     let mut names = ALGORITHMS.iter().filter(|a| a.needs.hints).map(|a| a.name);
     let first = names.next().unwrap_or_default();
@@ -62,7 +62,7 @@ fn never(hint: &HintSpec, spec: &Spec, path: &str, doc: &Document, found: &mut D
     found.push(doc.warning_at(&format!("{path}.start"), message).help("start earlier, or stop later"));
 }
 
-/// A step of which the largest rate is less than half.
+/// Warns of a step of more than twice the largest rate.
 fn nothing_left_of_rates(hint: &HintSpec, spec: &Spec, path: &str, doc: &Document, found: &mut Diagnostics) {
     let best = ALL.iter().filter_map(|access| access.best_hint(spec)).max().unwrap_or(Bitrate(u64::MAX));
     if hint.rate_step.0 / 2 > best.0 {
@@ -94,7 +94,7 @@ fn no_listener(
     }
 }
 
-/// A control that listens and gets no hint; a flow that gets those of two tables.
+/// Warns of a control that uses hints and gets none, and of a flow that gets those of two tables.
 fn tables_of(name: &str, flow: &FlowSpec, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     if flow.over_tcp().is_none() || !spec.gives_hints(receiver(flow)) {
         return;

@@ -1,5 +1,5 @@
-//! What a scenario has and what does nothing throughout: warnings, because a caller who steps the
-//! run may yet change it.
+//! Entries without effect during the whole run: warnings, because a caller that steps the run may
+//! still change them.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use super::kinds::ALL;
 use super::{At, Spec};
 use crate::config::{Diagnostics, Document};
 
-/// What accesses say of theirs, and TCP flows that are to start a second time.
+/// Warns of such entries of accesses, and of TCP flows that would start a second time.
 pub fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     ALL.iter().for_each(|access| access.check_idle(spec, doc, found));
     restarts(spec, doc, found);
 }
 
-/// The stop of a TCP flow closes its connection.
+/// Warns of restarts: the stop of a TCP flow closes its connection.
 fn restarts(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let mut order: Vec<(usize, &At)> = spec.at.iter().enumerate().collect();
     order.sort_by_key(|(_, at)| at.t);

@@ -1,4 +1,4 @@
-//! The kinds of access that a scenario may have tables of: one list, and what follows from it.
+//! The kinds of access that a scenario may have tables of, as one list.
 
 use super::access::{AccessChanges, AccessSpec, ChangeEvent, InForce};
 use super::bearer::{BearerChange, Bearers};
@@ -7,22 +7,22 @@ use super::lte::{Lte, LteChange};
 use super::wlan::{WirelessLans, WlanChange};
 use super::{Scalar, Spec};
 
-/// Makes the list of all kinds of access and the enum of what changes of them. An entry: the
-/// variant, who answers for the tables, and what a change is.
+/// Makes the list of all kinds of access and the enum of their changes. An entry: the variant, the
+/// type for the tables, and the type of a change.
 macro_rules! kinds_of_access {
     ($($(#[$doc:meta])* $Variant:ident: $tables:expr, $Change:ty;)*) => {
-        /// Who answers for the tables of each kind, in the order of the checks and of the changes
-        /// of one instant.
+        /// The type for the tables of each kind, in the order of the checks and of the changes of
+        /// one instant.
         pub(super) const ALL: &[&dyn AccessSpec] = &[$(&$tables,)*];
 
-        /// A change of an access, as its own tables have worked it out for its adapter.
+        /// A change of an access, made by its spec file for its adapter.
         #[derive(Clone, Debug, PartialEq)]
         pub enum AccessChange {
             $($(#[$doc])* $Variant($Change),)*
         }
 
         impl AccessChange {
-            /// Its row in the table `events`. `None`: what is changed writes rows itself.
+            /// Its row in the table `events`. `None`: the changed object writes rows itself.
             pub fn event(&self) -> Option<ChangeEvent> {
                 match self {
                     $(AccessChange::$Variant(change) => change.event(),)*
@@ -30,7 +30,7 @@ macro_rules! kinds_of_access {
             }
         }
 
-        /// As [`AccessChanges::spread`], of the first kind whose key it is.
+        /// As [`AccessChanges::spread`], for the first kind that has the key.
         pub(super) fn spread(
             spec: &Spec,
             key: &str,
@@ -42,7 +42,7 @@ macro_rules! kinds_of_access {
             None
         }
 
-        /// What works out the changes of each kind from the begin of a run on.
+        /// The functions that compute the changes of each kind from the start of a run on.
         pub(super) fn in_force(spec: &Spec) -> Vec<InForce<AccessChange>> {
             vec![$({
                 let mut changes = $tables.in_force(spec);

@@ -1,4 +1,4 @@
-//! Layouts: one cell table stands for many cells, and UEs stand somewhere in it.
+//! Layouts: one cell table for many cells, with UEs at places in the layout.
 
 use lasthop_bearer::ConfigError;
 use lasthop_engine::{Draw, Purpose, Stream, math};
@@ -10,9 +10,9 @@ use lasthop_units::{Metres, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Sites of one layout.
+/// Largest number of sites of one layout.
 const MOST_SITES: usize = 400;
-/// A place that is too near to a site is drawn again so often.
+/// Number of draws of a place that is too near to a site.
 const TRIES: usize = 1000;
 
 /// Where the cells of the cell table with the same name stand. They are named `<name>-<site>` with
@@ -127,7 +127,7 @@ pub enum UeDrop {
 }
 
 impl LayoutSpec {
-    /// The sites' places [m].
+    /// The positions of the sites [m].
     pub fn places(&self) -> Vec<Ground> {
         match &self.sites {
             Sites::Hex { rings, isd } => hexagonal(*rings, isd.0),
@@ -136,7 +136,7 @@ impl LayoutSpec {
         }
     }
 
-    /// The repeated ground, if it is.
+    /// The wrap-around, if the layout has it.
     pub fn wrap(&self) -> Option<WrapAround> {
         match self.sites {
             Sites::Hex { rings, isd } if self.wrap_around => Some(WrapAround::hexagonal(rings, isd.0)),
@@ -144,12 +144,12 @@ impl LayoutSpec {
         }
     }
 
-    /// Where sector number `i` looks [degree].
+    /// Azimuth of sector number `i` [degree].
     fn angle(&self, i: u32) -> f64 {
         self.azimuth + 360.0 * f64::from(i) / f64::from(self.sectors)
     }
 
-    /// Gives `cell` the blocks of sector number `i`.
+    /// Gives `cell` the resource blocks of sector number `i`.
     fn shift_blocks(&self, cell: &mut CellConfig, i: u32) {
         if self.blocks_by_sector {
             let own = cell.downlink.blocks.iter_mut().chain(cell.downlink.reuse.as_mut().map(|r| r.edge()));
@@ -159,16 +159,15 @@ impl LayoutSpec {
         }
     }
 
-    /// The last sector's cell: where the blocks of all sectors fit into the carrier, this one is
-    /// valid.
+    /// The last sector's cell: it is valid if the blocks of all sectors fit into the carrier.
     pub fn last_sector(&self, cell: &CellConfig) -> CellConfig {
         let mut last = cell.clone();
         self.shift_blocks(&mut last, self.sectors.saturating_sub(1));
         last
     }
 
-    /// The cells that the cell `name` stands for, with what follows the table's name in theirs;
-    /// sites are numbered from `site` on.
+    /// The cells of the cell table `name`, with the suffixes of their names; sites are numbered
+    /// from `site` on.
     pub fn cells(&self, name: &str, cell: &CellConfig, site: u32) -> Vec<(String, CellConfig)> {
         let mut all = Vec::new();
         for (i, place) in self.places().iter().enumerate() {
@@ -191,7 +190,7 @@ impl LayoutSpec {
         all
     }
 
-    /// Refuses what is no layout; the key is relative to its table.
+    /// Refuses an invalid layout; the key is relative to its table.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let wrong = |key: &str, message: &str| Err(ConfigError { key: key.into(), message: message.into() });
         let apart = |isd: Metres| isd.0 >= 1.0 && isd.0 <= 1e6;
@@ -246,12 +245,12 @@ impl LayoutSpec {
 }
 
 impl UeDrop {
-    /// A drop that is a part of a layout.
+    /// True if the drop needs a layout.
     pub const fn needs_layout(&self) -> bool {
         matches!(self, UeDrop::Layout { .. } | UeDrop::Sector { .. })
     }
 
-    /// Refuses what is no place; the key is relative to the UE's table.
+    /// Refuses an invalid drop; the key is relative to the UE's table.
     pub fn validate(&self, layout: Option<&LayoutSpec>) -> Result<(), ConfigError> {
         let wrong = |key: &str, message: &str| Err(ConfigError { key: key.into(), message: message.into() });
         let nearest = match *self {
@@ -295,7 +294,7 @@ impl UeDrop {
         Ok(())
     }
 
-    /// The place of number `i` of a group, whose draws are `stream`.
+    /// The place of UE number `i` of a group, whose draws are `stream`.
     pub fn place(&self, layout: Option<&LayoutSpec>, i: u32, stream: &mut Stream) -> Ground {
         let anywhere = |from: Ground, to: Ground, stream: &mut Stream| {
             [0, 1].map(|i| from[i] + (to[i] - from[i]) * stream.uniform())
@@ -390,7 +389,7 @@ pub enum Walls {
 }
 
 impl Buildings {
-    /// Refuses what is no building.
+    /// Refuses invalid buildings.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let wrong = |key: &str, message: &str| {
             Err(ConfigError { key: format!("buildings.{key}"), message: message.into() })
@@ -404,7 +403,8 @@ impl Buildings {
         Ok(())
     }
 
-    /// Where number `i` of the group `name` is indoors, and its height; None: it is outdoors.
+    /// The place indoors of UE number `i` of the group `name`, and its height; None: it is
+    /// outdoors.
     pub fn draw(&self, seed: u64, name: &str, i: u32) -> Option<(Indoor, Metres)> {
         let entity = crate::names::name_key(&format!("building/{name}"));
         let mut stream = Draw::new(seed, Purpose::Mobility, entity).stream(u64::from(i));
@@ -430,20 +430,20 @@ impl Buildings {
     }
 }
 
-/// The draws of the place of number `i` of the group `name`: other groups and further UEs shift
-/// nobody.
+/// The draws of the place of UE number `i` of the group `name`, which do not depend on other groups
+/// and UEs.
 pub fn draws_of_place(seed: u64, name: &str, i: u32) -> Stream {
     Draw::new(seed, Purpose::Mobility, crate::names::name_key(&format!("ue/{name}"))).stream(u64::from(i))
 }
 
-/// The sectors of `layout` are its hexagons, or look to their corners.
+/// True if the sectors of `layout` are its hexagons, or point to their corners.
 fn corners(layout: &LayoutSpec) -> bool {
     let turned = (layout.azimuth - 30.0) / 60.0;
     layout.sectors == 1 || (layout.sectors == 3 && turned == turned.round())
 }
 
-/// The first of the places of `draw` that is at least `least` away from all `sites`; the last one
-/// after many tries.
+/// The first of the places of `draw` that is at least `least` away from all `sites`; or the last
+/// one of [`TRIES`].
 fn far_from(sites: &[Ground], least: f64, mut draw: impl FnMut() -> Ground) -> Ground {
     let near = |p: &Ground| {
         sites.iter().any(|s| (s[0] - p[0]) * (s[0] - p[0]) + (s[1] - p[1]) * (s[1] - p[1]) < least * least)
@@ -462,8 +462,8 @@ fn moved(place: Ground, by: Ground) -> Ground {
     [place[0] + by[0], place[1] + by[1]]
 }
 
-/// The rectangle around all `sites`, with as much ground on every side as a tenth of its length, at
-/// least 100 m.
+/// The rectangle around all `sites`, with a margin of a tenth of its length on every side, at least
+/// 100 m.
 fn around(sites: &[Ground]) -> (Ground, Ground) {
     let least = |i: usize| sites.iter().map(|s| s[i]).fold(f64::INFINITY, f64::min);
     let most = |i: usize| sites.iter().map(|s| s[i]).fold(f64::NEG_INFINITY, f64::max);

@@ -1,16 +1,16 @@
-//! What a run may hold: numbers of flows and of nodes behind radios. Looked at before any name of a
-//! group is made and anything is built.
+//! Limits of a run: numbers of flows and of nodes behind radios. They are checked before any name
+//! of a group is made and any object is built.
 
 use super::Spec;
 use super::group::Population;
 use super::kinds::ALL;
 use crate::config::{Diagnostics, Document};
 
-/// Flows of one scenario, all counts together.
+/// Largest number of flows of one scenario, all counts together.
 pub(super) const MAX_FLOWS: u64 = 100_000;
 
-/// False when there are more nodes of groups or flows than fit: the errors are in `found`,
-/// and nothing else can be.
+/// Returns false when there are too many nodes of groups or flows: the errors are in `found`, and
+/// no further checks are possible.
 pub fn counts(spec: &Spec, doc: &Document, found: &mut Diagnostics) -> bool {
     let mut good = true;
     for Population { table, what, count, most, .. } in ALL.iter().filter_map(|access| access.population(spec))
@@ -40,7 +40,7 @@ pub(super) fn flows(spec: &Spec) -> u64 {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn numbers_are_looked_at_before_names_are_made() {
+    fn numbers_are_checked_before_names_are_made() {
         for (table, what) in [("[ap.w]\n[station.s]\n", "stations"), ("[cell.c]\n[ue.u]\n", "UEs")] {
             let text = format!("[scenario]\nname = 'm'\nduration = '1 s'\n{table}count = 4294967295\n");
             let message = super::super::Scenario::parse(&text, "t.toml", std::path::Path::new(""), &[]);

@@ -1,4 +1,4 @@
-//! The interface of the table `[link.<name>]`: checks, and what changes during a run.
+//! The interface of the table `[link.<name>]`: checks, and changes during a run.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::extensions::Extensions;
 /// The tables of links.
 pub(super) struct Links;
 
-/// The keys of the link of this table are now these.
+/// New keys of the link of this table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkChange {
     pub name: String,
@@ -91,7 +91,7 @@ fn take_over(spec: &mut Spec, next: &mut Spec) -> Vec<LinkChange> {
     changes
 }
 
-/// The link, if `key` would give a rate to a direction of it that follows a trace.
+/// The link, if `key` would set the rate of a direction that follows a trace.
 fn rate_over_trace<'a>(spec: &Spec, key: &'a str) -> Option<&'a str> {
     let (name, rest) = key.strip_prefix("link.")?.split_once('.')?;
     let link = spec.link.get(name)?;
@@ -139,7 +139,7 @@ fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
-/// What is wrong with one direction, keys that it has from the link itself included.
+/// Checks one direction, including keys that it has from the link itself.
 fn check_direction(
     spec: &Spec,
     (name, link): (&str, &LinkSpec),
@@ -152,7 +152,7 @@ fn check_direction(
     let side = if forward { "forward" } else { "reverse" };
     if let Err((key, message)) = d.validate() {
         let error = doc.error_at(&written(doc, &path, side, &key), message);
-        // What both directions have from the link itself is wrong once.
+        // A mistake that both directions have from the link itself is reported once.
         if !found.iter().any(|e| *e == error) {
             found.push(error);
         }
@@ -166,7 +166,7 @@ fn check_direction(
     let limit = d.queue.limit();
     let bytes = limit.bytes.or(limit.packets.map(|p| u64::from(p) * link.mtu.0)).map(Bytes);
     let (Some(rate), Some(limit)) = (d.rate, bytes) else { return };
-    // The delay of one link is a lower bound of the path's.
+    // The delay of one link is a lower bound of that of the path.
     let bdp = rate.bytes_in(d.delay.saturating_mul(2));
     if Bytes(limit.0.saturating_mul(4)) < bdp && carries_data(spec, name, link, forward) {
         let message =
@@ -176,14 +176,14 @@ fn check_direction(
     }
 }
 
-/// The path of a direction's key where the file has it: at the direction or at the link.
+/// The path of a direction's key as written in the file: at the direction or at the link.
 fn written(doc: &Document, path: &str, side: &str, key: &str) -> String {
     let first = key.split('.').next().unwrap_or(key);
     let at_side = doc.get(&format!("{path}.{side}.{first}")).is_some();
     if at_side { format!("{path}.{side}.{key}") } else { format!("{path}.{key}") }
 }
 
-/// False if it is certain that only acknowledgements and requests go this way.
+/// False if it is certain that only acknowledgements and requests use this direction.
 fn carries_data(spec: &Spec, name: &str, link: &LinkSpec, forward: bool) -> bool {
     let crossing = Crossing::of(spec, name, link);
     !crossing.is_known() || spec.flow.values().any(|f| crossing.data_goes(spec, f) == Some(forward))
@@ -205,7 +205,8 @@ fn idle(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
-/// The last change of a link's rate or loss that lets nothing through to the end of the run.
+/// Warns of the last change of a link's rate or loss if no packet passes after it until the end of
+/// the run.
 fn stopped(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let mut last: BTreeMap<&str, (Duration, usize, &Scalar)> = BTreeMap::new();
     for (i, at) in spec.at.iter().enumerate().filter(|(_, at)| at.t < spec.scenario.duration) {

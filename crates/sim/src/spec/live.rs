@@ -1,11 +1,11 @@
-//! Changes that depend on what happens in the run: they are worked out when they come, each against
-//! what is in force then.
+//! Changes that depend on the run: they are computed when they occur, each against the values in
+//! force then.
 
 use super::change::Moment;
 use super::{Action, At, InForce, Scenario};
 use crate::error::Error;
 
-/// The changes of a scenario that waits for senders, and what is in force.
+/// The changes of a scenario with `[[when]]` tables, and the values in force.
 #[derive(Debug)]
 pub struct LiveChanges {
     scenario: Scenario,
@@ -14,7 +14,7 @@ pub struct LiveChanges {
 }
 
 impl LiveChanges {
-    /// Those of a scenario; `None`: all that it changes is known before.
+    /// The changes of a scenario; `None` if all changes are known before the run.
     pub fn of(scenario: &Scenario) -> Option<LiveChanges> {
         if !scenario.spec.waits_for_senders() {
             return None;
@@ -23,15 +23,15 @@ impl LiveChanges {
         Some(LiveChanges { scenario: scenario.clone(), in_force: InForce::of(scenario), at })
     }
 
-    /// What the `[[at]]` tables of instant number `n` do now.
+    /// The actions of the `[[at]]` tables of instant number `n`.
     ///
     /// # Errors
-    /// A value that does not fit what other changes have made of the scenario.
+    /// A value is invalid in the scenario after other changes.
     pub fn at(&mut self, n: usize) -> Result<Vec<Action>, Error> {
         self.in_force.step(&self.scenario, &self.at[n])
     }
 
-    /// What the `[[when]]` table number `n` does now.
+    /// The actions of the `[[when]]` table number `n`.
     ///
     /// # Errors
     /// As [`at`](Self::at).
@@ -40,7 +40,7 @@ impl LiveChanges {
         self.in_force.step(&self.scenario, &moment)
     }
 
-    /// What a caller's change does now.
+    /// The actions of a caller's change.
     ///
     /// # Errors
     /// As [`InForce::change`].

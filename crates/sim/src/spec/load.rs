@@ -1,4 +1,4 @@
-//! From a file to a checked scenario.
+//! Reading of a file as a checked scenario.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,11 +22,11 @@ pub struct Scenario {
     pub(super) document: Document,
     pub(super) spec: Spec,
     pub(super) base: PathBuf,
-    /// Traces by the path that the scenario writes.
+    /// Traces by their paths in the scenario.
     pub(super) traces: BTreeMap<String, Arc<Trace>>,
-    /// Recorded ways by group of nodes.
+    /// Recorded tracks by group of nodes.
     pub(super) tracks: Tracks,
-    /// What the `[[at]]` tables do, in order of time.
+    /// The actions of the `[[at]]` tables, in order of time.
     pub(super) changes: Vec<(Instant, Vec<Action>)>,
     pub(super) extensions: Extensions,
     warnings: Diagnostics,
@@ -83,8 +83,7 @@ impl Scenario {
         Scenario::read(self.document.clone(), self.base.clone(), sets, self.extensions.clone())
     }
 
-    /// This scenario with the caller's policies in place of the ones that it came with, and further
-    /// overrides.
+    /// This scenario with the caller's policies instead of its present ones, and further overrides.
     ///
     /// # Errors
     /// As [`Scenario::load`].
@@ -132,27 +131,27 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// The document with what profiles stand for.
+    /// The document with the values of profiles.
     pub(super) fn filled(&self) -> Document {
         filled(&self.document)
     }
-    /// Where relative paths in it start; empty: in the current folder.
+    /// The folder at which relative paths in it start; empty: the current folder.
     pub fn base(&self) -> &Path {
         &self.base
     }
-    /// What was read, with the overrides.
+    /// The document that was read, with the overrides.
     pub fn document(&self) -> &Document {
         &self.document
     }
-    /// What the file says, with every default.
+    /// The contents of the file, with every default.
     pub fn spec(&self) -> &Spec {
         &self.spec
     }
-    /// The traces that links use, by the path that the scenario writes.
+    /// The trace of a path in the scenario.
     pub fn trace(&self, path: &str) -> Option<&Arc<Trace>> {
         self.traces.get(path)
     }
-    /// The recorded ways that groups of nodes follow, by the name of their table.
+    /// The recorded tracks that groups of nodes follow, by the name of their table.
     pub(crate) fn tracks(&self) -> &Tracks {
         &self.tracks
     }
@@ -160,16 +159,16 @@ impl Scenario {
     pub fn extensions(&self) -> &Extensions {
         &self.extensions
     }
-    /// What changes during the run, in order of time.
+    /// The changes during the run, in order of time.
     pub fn changes(&self) -> &[(Instant, Vec<Action>)] {
         &self.changes
     }
-    /// The effective scenario: every default spelled out. Reading it back gives the same run.
+    /// The effective scenario: with every default. Reading it back gives the same run.
     pub fn to_toml(&self) -> String {
         config::to_toml_string(&self.spec).unwrap_or_default()
     }
-    /// What `scenario.profile` has set here: every key that the scenario does not write, with its
-    /// source.
+    /// The keys that `scenario.profile` has set, which the scenario does not contain, with their
+    /// sources. source.
     pub fn profile_settings(&self) -> Vec<ProfileSetting> {
         scenario_profile::settings(&self.document)
     }
@@ -177,7 +176,7 @@ impl Scenario {
     pub fn profile_limits(&self) -> Option<(&'static str, &'static [&'static str])> {
         scenario_profile::limits(&self.document)
     }
-    /// Pitfalls that the checks see.
+    /// Pitfalls that the checks have found.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
     }
@@ -190,7 +189,7 @@ impl Scenario {
     pub fn hash(&self) -> String {
         self.hash_with(&self.to_toml())
     }
-    /// The same for who has the effective scenario as text already.
+    /// As [`hash`](Self::hash), for callers that have the effective scenario as text.
     pub(crate) fn hash_with(&self, effective: &str) -> String {
         let mut hasher = blake3::Hasher::new();
         hasher.update(effective.as_bytes());
@@ -215,7 +214,7 @@ impl Scenario {
         hasher.finalize().to_hex().to_string()
     }
 
-    /// The files that its runs read, as the scenario writes them: traces and tracks.
+    /// The files that its runs read, as in the scenario: traces and tracks.
     pub fn files(&self) -> Vec<&str> {
         let tracks = ALL.iter().flat_map(|access| access.track_files(&self.spec));
         let mut files: Vec<&str> = self.traces.keys().map(String::as_str).chain(tracks).collect();
@@ -243,7 +242,8 @@ impl Scenario {
     }
 }
 
-/// What profiles stand for is filled in anew each time: a later `--set` may name another one.
+/// Fills in the values of profiles. This is done again each time, because a later `--set` may name
+/// another profile.
 fn filled(document: &Document) -> Document {
     let mut filled = document.clone();
     scenario_profile::fill(&mut filled);
@@ -251,7 +251,7 @@ fn filled(document: &Document) -> Document {
     filled
 }
 
-/// The default of the key at `path` where that is one of several kinds, as TOML.
+/// The default of the key at `path` if that is one of several kinds, as TOML.
 pub(super) fn kind_of_default(path: &[&str]) -> Option<String> {
     // Patterns of paths and their defaults; made once, because studies set thousands of keys.
     static DEFAULTS: OnceLock<Vec<(Vec<String>, String)>> = OnceLock::new();

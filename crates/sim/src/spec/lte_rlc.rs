@@ -66,13 +66,13 @@ impl BearerKind for LteRlcBearerSpec {
     }
 }
 
-/// What fits into the transmission buffer of an RLC entity.
+/// Room of the transmission buffer of an RLC entity.
 pub(super) fn room(rlc: &RlcConfig) -> Room {
     let (packets, bytes) = (rlc.buffer.packets.value(), rlc.buffer.bytes.value());
     Room::of(packets.map(u64::from), bytes.map(|b| b.0))
 }
 
-/// The transmission buffer of an RLC entity marks ECN-capable packets.
+/// True if the transmission buffer of an RLC entity marks ECN-capable packets.
 pub(super) fn marks(rlc: &RlcConfig) -> bool {
     rlc.buffer.aqm.is_some_and(|aqm| aqm.marks())
 }

@@ -1,4 +1,4 @@
-//! The nodes of a scenario behind all its accesses, and what the names in flows stand for.
+//! The nodes of a scenario behind all its accesses, and the meaning of names in flows.
 
 use super::access::{AccessSpec, Placed};
 use super::group::Group;
@@ -11,7 +11,7 @@ pub(super) fn groups_of<'a>(access: &dyn AccessSpec, spec: &'a Spec) -> Vec<Grou
 }
 
 impl Spec {
-    /// What layouts and random draws have placed, of all kinds of access.
+    /// The positions set by layouts and random draws, of all kinds of access.
     pub fn places(&self) -> Vec<Placed> {
         ALL.iter().flat_map(|access| access.placed(self)).collect()
     }
@@ -26,7 +26,7 @@ impl Spec {
         ALL.iter().find_map(|access| access.group(self, name))
     }
 
-    /// The nodes at which packets to groups enter, and what they are.
+    /// The nodes at which packets to groups enter, and their kinds.
     pub(super) fn bases(&self) -> impl Iterator<Item = (&str, &'static str)> {
         ALL.iter().flat_map(move |access| access.bases(self))
     }
@@ -40,14 +40,14 @@ impl Spec {
         }
     }
 
-    /// How many those are.
+    /// Number of these pairs.
     pub fn pairs_of(&self, flow: &FlowSpec) -> u64 {
         let (from, to) = (self.members_count(&flow.from), self.members_count(&flow.to));
         if flow.one_to_one { from.min(to) } else { from.saturating_mul(to) }
     }
 
-    /// Every node name that a flow's end stands for: the nodes of a group, the receivers of a
-    /// multicast, or the one node.
+    /// All nodes of a flow's end: the nodes of a group, the receivers of a multicast, or the one
+    /// node.
     pub fn members(&self, end: &str) -> Vec<String> {
         if let Some(group) = self.group(end) {
             return group.nodes().collect();
@@ -55,7 +55,7 @@ impl Spec {
         self.receivers(end).unwrap_or_else(|| vec![end.to_owned()])
     }
 
-    /// How many those are.
+    /// Number of these nodes.
     pub(super) fn members_count(&self, end: &str) -> u64 {
         if let Some(group) = self.group(end) {
             return group.count.into();
@@ -68,38 +68,38 @@ impl Spec {
         ALL.iter().find_map(|access| access.receivers(self, name))
     }
 
-    /// Whether `name` is a multicast group.
+    /// True if `name` is a multicast group.
     pub fn is_multicast(&self, name: &str) -> bool {
         self.receivers(name).is_some()
     }
 
-    /// Whether real packets enter and leave at `node`.
+    /// True if real packets enter and leave at `node`.
     pub fn is_external(&self, node: &str) -> bool {
         self.node.get(node).is_some_and(NodeSpec::is_external)
     }
 
-    /// Whether the TCP of `node` is a real kernel's.
+    /// True if the TCP of `node` is a real kernel's.
     pub fn is_linux(&self, node: &str) -> bool {
         self.node.get(node).is_some_and(NodeSpec::is_linux)
     }
 
-    /// Whether the TCP of some node is a real kernel's.
+    /// True if the TCP of some node is a real kernel's.
     pub fn has_linux_nodes(&self) -> bool {
         self.node.values().any(NodeSpec::is_linux)
     }
 
-    /// Whether real packets enter and leave at some node, of either kind.
+    /// True if real packets enter and leave at some node, of either kind.
     pub fn has_real_packets(&self) -> bool {
         self.has_external_nodes() || self.has_linux_nodes()
     }
 
-    /// Whether real packets enter and leave at some node.
+    /// True if real packets enter and leave at some node.
     pub fn has_external_nodes(&self) -> bool {
         self.node.values().any(NodeSpec::is_external)
     }
 
-    /// The pairs of ends of `flow` that are simulated, and whether that leaves some out: a flow
-    /// that ends at an external node is none, and a multicast with such a receiver neither.
+    /// The pairs of ends of `flow` that are simulated, and true if others are left out: a flow to
+    /// or from an external node is not simulated, nor is a multicast with such a receiver.
     pub fn simulated_ends_of(&self, flow: &FlowSpec) -> (Vec<[String; 2]>, bool) {
         let mut ends = self.ends_of(flow);
         if !self.has_external_nodes() {
@@ -115,12 +115,12 @@ impl Spec {
         (ends, fewer)
     }
 
-    /// The tables of flows that an external node leaves out, at least in part.
+    /// The tables of flows that are left out, at least in part, because of an external node.
     pub fn left_out(&self) -> Vec<&str> {
         self.flow.iter().filter(|(_, f)| self.simulated_ends_of(f).1).map(|(name, _)| name.as_str()).collect()
     }
 
-    /// Whether capacity hints can describe the link to `end`.
+    /// True if capacity hints can describe the link to `end`.
     pub(super) fn gives_hints(&self, end: &str) -> bool {
         ALL.iter().any(|access| access.gives_hints(self, end))
     }

@@ -1,5 +1,5 @@
 //! An estimate of the memory that a run takes: every buffer and every delay line that its flows can
-//! fill. What this machine cannot hold is refused before anything is built.
+//! fill. A run for which this machine has too little memory is refused before any object is built.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,16 +18,16 @@ use crate::config::{Diagnostic, Document, dotted};
 /// Measured on a 64-bit machine: both ends of an idle TCP flow [bytes].
 const FLOW: u64 = 6_000;
 
-/// An estimate of the memory that a run takes, place by place, and what this machine has.
+/// An estimate of the memory of a run, place by place, and the memory of this machine.
 #[derive(Clone, Debug)]
 pub struct Memory {
     length: Duration,
-    /// What flows send over each direction of a link, forward first.
+    /// Loads of flows on each direction of a link, forward first.
     loads: Arc<BTreeMap<String, [Loads; 2]>>,
-    /// What the links may hold [bytes].
+    /// Upper bounds of the memory of links [bytes].
     held: BTreeMap<String, u128>,
-    /// What is the same throughout the run: flows, the nodes of groups, and buffers other than
-    /// those of links.
+    /// Memory that does not change during the run: flows, the nodes of groups, and buffers other
+    /// than those of links.
     fixed: Arc<Vec<Held>>,
     all: u128,
     limit: u64,
@@ -57,7 +57,7 @@ impl Memory {
         memory
     }
 
-    /// The links that `changed` has are now as in `spec`.
+    /// Updates the links of `changed` to those of `spec`.
     pub fn set_links(&mut self, changed: &Spec, spec: &Spec) {
         changed.link.keys().for_each(|name| self.set_link(name, &spec.link[name]));
     }
@@ -72,14 +72,14 @@ impl Memory {
         self.all -= self.held.insert(name.to_owned(), held).unwrap_or(0);
     }
 
-    /// The error when this machine's memory cannot hold the run.
+    /// The error if this machine's memory is too small for the run.
     pub fn refusal(&self, doc: &Document) -> Option<Diagnostic> {
         if self.all <= self.limit.into() {
             return None;
         }
         let fixed = self.fixed.iter().map(|held| (u128::from(held.bytes), held.key.clone(), held.remedy));
         let links = self.held.iter().map(|(name, held)| (*held, format!("link.{}", dotted([name])), LINK));
-        // The first of the largest.
+        // Of equal ones the first.
         let most = fixed.chain(links).reduce(|most, next| if next.0 > most.0 { next } else { most })?;
         let gb = |bytes: u128| format!("{:.1} GB", bytes as f64 / 1e9);
         let message = format!(
@@ -96,7 +96,7 @@ impl Memory {
 const LINK: &str =
     "limit `queue`, or lower the delay (`jitter`), the buffers (`tcp.receive_buffer`), rates or `duration`";
 
-/// What flows send over links, by the ways that the world will find for them.
+/// Loads of flows on links, by the paths that the world will find for them.
 fn loads(spec: &Spec, ways: &Ways<'_>) -> BTreeMap<String, [Loads; 2]> {
     let mut loads: BTreeMap<String, [Loads; 2]> = BTreeMap::new();
     for flow in spec.flow.values() {
@@ -117,8 +117,8 @@ fn on_link(loads: &Loads, d: &DirectionConfig, length: Duration) -> u64 {
     let (rate, fastest) = match (d.rate, &d.trace) {
         (Some(rate), _) => (rate, rate),
         (None, None) => (Bitrate(u64::MAX), Bitrate(u64::MAX)),
-        // A trace is read later; its packets are counted as if it let nothing through, and on the
-        // wire as if it let everything.
+        // A trace is read later; the bound assumes a rate of 0 for the queue, and an infinite rate
+        // for packets in transit.
         (None, Some(_)) => (Bitrate(0), Bitrate(u64::MAX)),
     };
     let delay = Duration(d.delay.0.saturating_add(d.jitter.0));
@@ -126,11 +126,11 @@ fn on_link(loads: &Loads, d: &DirectionConfig, length: Duration) -> u64 {
     if d.duplication.0 > 0.0 { once.saturating_mul(2) } else { once }
 }
 
-/// The pipes of `scenario.jitter` at the ends of flows.
+/// Adds the pipes of `scenario.jitter` at the ends of flows.
 fn jitter(spec: &Spec, all: &mut Vec<Held>) {
     let free = Bitrate(u64::MAX);
     let hop = Hop { rate: free, fastest: free, delay: spec.scenario.jitter, room: Room::NONE };
-    // Windows are counted where they wait; here is no more of them than there.
+    // Windows are counted where they wait; the pipes do not contain more of them.
     let udp = spec.flow.values().filter(|f| !f.transport.is_stream());
     let bytes = hop.holds(&Loads::of(spec, udp), spec.scenario.duration);
     let remedy = "lower `jitter`, or the rates of the flows";
@@ -178,8 +178,8 @@ mod tests {
         assert_eq!(refusal_of(&text.replace("10 Gbit/s", "1 Mbit/s"), 1), "");
     }
 
-    /// 1 Gbit/s in datagrams of 1000 B for 1000 s are 125 million packets, less what the way
-    /// carries; at 240 B each 30 GB.
+    /// 1 Gbit/s in datagrams of 1000 B for 1000 s are 125 million packets, less those that the path
+    /// delivers; at 240 B each 30 GB.
     #[test]
     fn every_buffer_and_delay_line_that_a_flow_can_fill_is_counted() {
         let udp = |from: &str, to: &str| {
@@ -226,7 +226,7 @@ mod tests {
 
     /// 1 s of 90 Gbit/s in packets of 64 B at the ends are 176 million packets, 42 GB.
     #[test]
-    fn processing_times_hold_packets_too() {
+    fn packets_in_processing_times_are_counted() {
         let text = "[link.l]\nbetween = ['a', 'b']\nrate = '100 Gbit/s'\n[flow.f]\nfrom = 'a'\nto = 'b'\n\
                     transport = 'udp'\napp = { kind = 'cbr', rate = '90 Gbit/s', size = '64 B' }\n";
         let head = "[scenario]\nname = 'm'\nduration = '100 s'\njitter = '1 s'\n";
@@ -238,9 +238,9 @@ mod tests {
     }
 
     /// A thousand windows of 1 GiB in 1448 B are 741 million packets, 178 GB; on a slow link they
-    /// never open.
+    /// do not grow so far.
     #[test]
-    fn windows_are_counted_where_the_link_is_fast_enough_to_open_them() {
+    fn windows_are_counted_where_the_link_is_fast_enough_for_them() {
         let text = "[link.fast]\nbetween = ['a', 'b']\nrate = '100 Gbit/s'\nqueue = 'infinite'\n\
                     [flow.f]\nfrom = 'a'\nto = 'b'\ncount = 1000\ntcp.receive_buffer = '1 GiB'\n";
         assert!(refusal_of(text, 100).contains("178.0 GB"), "{}", refusal_of(text, 100));
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(refusal_of(&text.replace("queue = 'infinite'\n", ""), 10), "");
     }
 
-    /// As in the first test, with a second way around the slow link, and with more links beside it
+    /// As in the first test, with a second path around the slow link, and with more other links
     /// than are searched for the side of a node.
     #[test]
     fn links_in_loops_and_among_many_others_are_counted() {

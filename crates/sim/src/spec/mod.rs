@@ -1,5 +1,5 @@
-//! The scenario: what a user may write, as types. Parsing, spans and messages are `config`'s; what
-//! a value means together with the others is `check`'s; this file is the list of keys.
+//! The scenario file as types. `config` has parsing, spans and messages; `check` checks
+//! combinations of values; this file is the list of keys.
 
 mod access;
 mod action;
@@ -176,11 +176,11 @@ pub struct General {
 }
 
 impl Spec {
-    /// A flow is media.
+    /// True if a flow is media.
     pub fn has_media(&self) -> bool {
         self.flow.values().any(|flow| flow.app.rate_control().is_some())
     }
-    /// Something waits for what senders do: they are looked at after each packet.
+    /// True if a table waits for a sender's state, so that senders are checked after each packet.
     pub fn waits_for_senders(&self) -> bool {
         !self.when.is_empty() || self.fault.values().any(|fault| fault.rounds.is_some())
     }

@@ -1,4 +1,4 @@
-//! Nodes that do more than pass packets on.
+//! Nodes with tasks other than forwarding packets.
 
 use lasthop_tcp::{Options, SnoopConfig};
 use lasthop_units::{Bytes, Duration};

@@ -18,7 +18,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Refuses what is no ring.
+    /// Refuses an invalid ring.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let (inner, outer) = (self.inner.0, self.outer.0);
         if inner >= 0.0 && outer > inner && outer <= 1e6 {
@@ -28,7 +28,7 @@ impl Ring {
         Err(ConfigError { key: "ring".to_owned(), message })
     }
 
-    /// The place of terminal number `terminal`, uniform over the area; its height stays `at`'s.
+    /// The place of terminal number `terminal`, uniform over the area; its height is that of `at`.
     pub(super) fn place(
         &self,
         seed: u64,

@@ -1,5 +1,4 @@
-//! Questions about the applications of flows: whether they fit, and what of them changes during a
-//! run.
+//! Checks of the applications of flows, and their changes during a run.
 
 use lasthop_net::app::AppConfig;
 
@@ -15,14 +14,14 @@ pub(super) const RUNTIME_KEYS: RuntimeKeys = &[
     ("flow.*.app", "all parameters of such an application together, such as `\"bulk\"` without a rate again"),
 ];
 
-/// The application fits its transport.
+/// Checks that the application fits its transport.
 pub(super) fn check(name: &str, flow: &FlowSpec, doc: &Document, found: &mut Diagnostics) {
     if let Err((key, message)) = flow.app.validate(flow.transport.service()) {
         found.push(doc.error_at(&format!("flow.{}.app.{key}", dotted([name])), message));
     }
 }
 
-/// What can be said of the flows that change: `part` has nothing else.
+/// Checks the flows that change, which are all that `part` has.
 pub(super) fn check_entries(part: &Spec, whole: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (name, flow) in &part.flow {
         check(name, flow, doc, found);
@@ -41,7 +40,7 @@ pub(super) fn check_entries(part: &Spec, whole: &Spec, doc: &Document, found: &m
     }
 }
 
-/// Takes over the flows that are next; the tables whose applications differ, and what these are.
+/// Takes over the new flows; returns the tables whose applications differ, with these.
 pub(super) fn take_over(spec: &mut Spec, next: &mut Spec) -> Vec<(String, AppConfig)> {
     let differ = next.flow.iter().filter(|(name, flow)| spec.flow.get(*name) != Some(flow));
     let changes = differ.map(|(name, flow)| (name.clone(), flow.app.clone())).collect();

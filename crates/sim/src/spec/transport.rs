@@ -1,4 +1,4 @@
-//! The transport protocol of a flow, and what the rest of a scenario needs of it.
+//! The transport protocol of a flow, and its interface to the rest of a scenario.
 
 use lasthop_net::app::Service;
 use schemars::JsonSchema;
@@ -18,22 +18,22 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// What the application has of it.
+    /// The service for the application.
     pub const fn service(self) -> Service {
         match self {
             Transport::Tcp => Service::Stream,
             Transport::Udp => Service::Datagrams,
         }
     }
-    /// Whether the ends have a connection with a stream each way; else the application's datagrams
-    /// go as they are.
+    /// True if the ends have a connection with a stream in each direction; otherwise the
+    /// application's datagrams are sent as they are.
     pub const fn is_stream(self) -> bool {
         matches!(self, Transport::Tcp)
     }
 }
 
 impl FlowSpec {
-    /// What its TCP is set to; `None`: it runs over something else.
+    /// The options of its TCP; `None`: it uses another transport.
     pub fn over_tcp(&self) -> Option<&lasthop_tcp::Options> {
         match self.transport {
             Transport::Tcp => Some(&self.tcp),

@@ -66,7 +66,7 @@ impl BearerKind for UmtsBearerSpec {
     }
 }
 
-/// UMTS: zero is no limit.
+/// Room of UMTS RLC: zero is no limit.
 fn room_of(rlc: &RlcConfig, path: &str) -> (Room, String) {
     let limit = |n: u64| (n > 0).then_some(n);
     let (sdus, bytes, table) = match rlc.mode {

@@ -1,5 +1,5 @@
-//! Pitfalls that the ways of TCP flows show: marks that no queue makes, keys that the stack does
-//! not use, and phase effects.
+//! Pitfalls of the paths of TCP flows: missing marks of queues, keys that the stack does not use,
+//! and phase effects.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,8 @@ use super::{FlowSpec, NodeSpec, Spec};
 use crate::config::{Diagnostics, Document, dotted};
 use crate::extensions::Extensions;
 
-/// Beyond so many pairs of ends the ways are not looked at: a warning is not worth the time.
+/// Largest number of pairs of ends for which paths are searched; for more a warning would take too
+/// long.
 const MAX_PAIRS: u64 = 10_000;
 
 /// Warnings of a scenario without errors; `own` is the document before profiles have filled it.
@@ -56,12 +57,12 @@ pub(super) fn check(
     }
 }
 
-/// A flow whose control answers to marks.
+/// A flow whose control responds to marks.
 struct Answering<'a> {
     name: &'a str,
     flow: &'a FlowSpec,
     control: CcName,
-    /// What the control says of itself without marks.
+    /// The behaviour of the control without marks.
     unmarked: &'static str,
 }
 
@@ -81,7 +82,7 @@ fn stack(
     let config = options.resolve_with(extensions.controls()).ok()?;
     for unused in options.unused(&config) {
         let key = format!("{path}.{}", unused.key);
-        // A key that a profile of the scenario has filled in was not written by the user.
+        // The user has not written a key that a profile of the scenario has filled in.
         if own.get(&key).is_some() {
             let message = format!("this key has no effect here: {}", unused.why);
             found.push(doc.warning_at(&key, message).help(unused.help));
@@ -106,16 +107,16 @@ fn nothing_marks(of: &Answering<'_>, spec: &Spec, ways: &Ways<'_>, doc: &Documen
     found.push(doc.warning_at(&format!("flow.{}.tcp.cc", dotted([of.name])), message).help(help));
 }
 
-/// What passes one direction of a link.
+/// The load on one direction of a link.
 #[derive(Default)]
 struct Load {
-    /// Bulk TCP flows that nothing random touches and whose slowest link this is.
+    /// Number of bulk TCP flows without random effects for which this is the slowest link.
     regular: u64,
-    /// Something that passes is random.
+    /// True if a random load passes.
     random: bool,
 }
 
-/// Floyd and Jacobson 1992: what is dropped from a full FIFO depends on the phase of periodic
+/// Floyd and Jacobson 1992: which packets a full FIFO drops depends on the phase of periodic
 /// arrivals.
 fn phase_effects(spec: &Spec, ways: &Ways<'_>, doc: &Document, found: &mut Diagnostics) {
     let mut loads: BTreeMap<usize, Load> = BTreeMap::new();

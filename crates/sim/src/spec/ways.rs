@@ -1,4 +1,4 @@
-//! The ways that packets of flows take through a scenario, found as the world will find them.
+//! The paths of flows through a scenario, found in the same way as in the world.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,19 +8,19 @@ use lasthop_units::{AccessId, Id, NodeId};
 use super::{LinkSpec, Spec};
 use crate::route::{Edge, Entry, Port, Routes, routes};
 
-/// A part of a way.
+/// A part of a path.
 pub(super) enum Way<'a> {
     /// One direction of a link.
     Link { name: &'a str, link: &'a LinkSpec, forward: bool },
     /// A radio, which marks ECN-capable packets or not.
     Radio {
-        /// A queue here marks.
+        /// True if a queue here marks.
         marks: bool,
     },
 }
 
 impl Way<'_> {
-    /// A queue here marks ECN-capable packets.
+    /// True if a queue here marks ECN-capable packets.
     pub fn marks(&self) -> bool {
         match self {
             Way::Link { .. } => self.direction().is_some_and(|d| d.queue.marks()),
@@ -28,7 +28,7 @@ impl Way<'_> {
         }
     }
 
-    /// When packets pass here is random.
+    /// True if the times at which packets pass here are random.
     pub fn is_random(&self) -> bool {
         self.direction().is_none_or(|d| {
             let losses = d.loss.0 + d.corruption.0 + d.duplication.0;
@@ -45,7 +45,7 @@ impl Way<'_> {
     }
 }
 
-/// All ways of a scenario.
+/// All paths of a scenario.
 pub(super) struct Ways<'a> {
     nodes: BTreeMap<String, NodeId>,
     ways: Vec<Way<'a>>,
@@ -54,7 +54,7 @@ pub(super) struct Ways<'a> {
 }
 
 impl<'a> Ways<'a> {
-    /// The ways between the ends of the flows of `spec`, which has been checked.
+    /// The paths between the ends of the flows of `spec`, which has been checked.
     pub fn of(spec: &'a Spec) -> Ways<'a> {
         let mut found = Finder::default();
         for (name, link) in &spec.link {
@@ -81,12 +81,12 @@ impl<'a> Ways<'a> {
         Ways { nodes: found.nodes, ways: found.ways, ends, routes }
     }
 
-    /// The way with this number.
+    /// The part with this number.
     pub fn way(&self, number: usize) -> &Way<'a> {
         &self.ways[number]
     }
 
-    /// The parts of the way from a node to the end of a flow, in order, each with its number.
+    /// The parts of the path from a node to the end of a flow, in order, each with its number.
     pub fn between(&self, from: &str, to: &str) -> Vec<(usize, &Way<'a>)> {
         let (Some(mut node), Some(to)) = (self.nodes.get(from).copied(), self.nodes.get(to).copied()) else {
             return Vec::new();
@@ -116,13 +116,13 @@ impl<'a> Finder<'a> {
         *self.nodes.entry(name.to_owned()).or_insert(next)
     }
 
-    /// A radio, both ways.
+    /// Adds a radio, in both directions.
     fn add_radio(&mut self, network: &str, mobile: &str, marks: bool) {
         self.add(network, mobile, Way::Radio { marks });
         self.add(mobile, network, Way::Radio { marks });
     }
 
-    /// The number of a way stands as that of an access in its port.
+    /// Adds a part; its number is used as the number of the access in its port.
     fn add(&mut self, from: &str, to: &str, way: Way<'a>) {
         let (from, to) = (self.node(from), self.node(to));
         let port = Port::Access(AccessId::from_index(self.ways.len()), Entry(0));

@@ -13,7 +13,7 @@ use super::{FlowSpec, Spec};
 use crate::config::{Diagnostics, Document, near_or_all};
 use crate::extensions::Extensions;
 
-/// The variable of the table `cc` that is counted by the world: name, unit, what it is.
+/// The variable of the table `cc` that the world counts: name, unit, description.
 pub const ROUND: [&str; 3] = [
     "round",
     "rounds",
@@ -87,21 +87,21 @@ fn is_first(n: &u32) -> bool {
     *n == 1
 }
 
-/// What a variable has to become.
+/// The condition of a variable.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wanted {
-    /// This text, after that one if there is one.
+    /// It becomes this text, after that one if there is one.
     Text(String, Option<String>),
-    /// This number, after that one if there is one.
+    /// It becomes this number, after that one if there is one.
     Number(f64, Option<f64>),
-    /// A number above this.
+    /// It becomes a number above this.
     Above(f64),
-    /// A number below this.
+    /// It becomes a number below this.
     Below(f64),
 }
 
 impl When {
-    /// What is done, as an `[[at]]` has it.
+    /// The change, as an `[[at]]` table.
     pub fn change(&self) -> At {
         At {
             t: Duration::ZERO,
@@ -121,10 +121,10 @@ impl When {
         })
     }
 
-    /// What the variable has to become.
+    /// The condition of the variable.
     ///
     /// # Errors
-    /// The key that contradicts the others or says nothing, what is wrong and the remedy.
+    /// The key that contradicts the others or has no effect, the mistake and the remedy.
     pub fn wanted(&self) -> Result<Wanted, (&'static str, &'static str, &'static str)> {
         let from = self.from.as_ref();
         let one = "give exactly one of `becomes`, `above` and `below`";
@@ -155,7 +155,7 @@ impl When {
         }
     }
 
-    /// What it waits for, in words.
+    /// The condition in words.
     pub fn words(&self) -> String {
         let from = self.from.as_ref().map_or(String::new(), |f| format!(" after {}", f.to_toml()));
         match (&self.becomes, self.above, self.below) {
@@ -176,7 +176,7 @@ fn number(value: &Scalar) -> Option<f64> {
     }
 }
 
-/// What is wrong with the conditions of a scenario.
+/// Checks the conditions of a scenario.
 pub(super) fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut Diagnostics) {
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     for (i, when) in spec.when.iter().enumerate() {
@@ -215,7 +215,7 @@ pub(super) fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found:
     }
 }
 
-/// Following `after` from table `i` on leads back to it.
+/// True if the chain of `after` from table `i` returns to it.
 fn waits_for_itself(spec: &Spec, names: &BTreeMap<&str, usize>, i: usize) -> bool {
     let mut at = i;
     for _ in 0..spec.when.len() {
@@ -229,7 +229,7 @@ fn waits_for_itself(spec: &Spec, names: &BTreeMap<&str, usize>, i: usize) -> boo
     false
 }
 
-/// The flow has a sender with variables, and one of this name.
+/// Checks that the flow has a sender with variables, and one of this name.
 fn check_variable(
     when: &When,
     path: &str,
@@ -249,7 +249,7 @@ fn check_variable(
     let named = spec.flow.get(flow);
     if let Some(control) = named.and_then(|f| f.app.rate_control()) {
         if matches!(control.name, RateControlName::Custom(_)) {
-            // One of the caller's own: what it shows is known when it does.
+            // The variables of a caller's own control are known only when it runs.
             return;
         }
         let variables = media_variables(control.name, extensions.rate_controls());
@@ -267,7 +267,7 @@ fn check_variable(
     let Ok(config) = options.resolve_with(extensions.controls()) else { return };
     let registry = lasthop_tcp::registry();
     let Some(control) = registry.algorithms.iter().find(|a| a.name == config.cc.name()) else {
-        // One of the caller's own: what it shows is known when it does.
+        // The variables of a caller's own control are known only when it runs.
         return;
     };
     let senders = lasthop_tcp::sender_variables();
@@ -276,7 +276,7 @@ fn check_variable(
     check_name(when, control.name, &known, path, doc, found);
 }
 
-/// The control has a variable of this name.
+/// Checks that the control has a variable of this name.
 fn check_name(
     when: &When,
     control: &str,

@@ -1,4 +1,4 @@
-//! Comma-separated places, as positioning tools export them.
+//! Comma-separated positions, as positioning tools export them.
 
 use lasthop_engine::math::cos;
 
@@ -16,8 +16,9 @@ struct Columns {
     degrees: bool,
 }
 
-/// A header and a row a place. Degrees are projected around the first place of the file, which
-/// becomes the origin: x to the east, y to the north; over 10 km that is good to a few metres.
+/// Reads a header and a row for each place. Degrees are projected around the first place of the
+/// file, which becomes the origin: x to the east, y to the north; over 10 km that is good to a few
+/// metres.
 pub(super) fn read(text: &str) -> Result<Samples, TrackError> {
     let mut lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty());
     let Some((_, header)) = lines.next() else { return wrong(1, "an empty file", "a header and rows") };

@@ -1,4 +1,4 @@
-//! SUMO's floating car data (`--fcd-output`): XML, a time step with the vehicles that are there.
+//! SUMO's floating car data (`--fcd-output`): XML, time steps with their vehicles.
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -6,7 +6,7 @@ use quick_xml::events::{BytesStart, Event};
 use super::{Sample, Samples, TrackError, wrong};
 
 /// `<timestep time="..."><vehicle id="..." x="..." y="..."/></timestep>`; persons and containers
-/// count as vehicles do.
+/// count as vehicles.
 pub(super) fn read(text: &str) -> Result<Samples, TrackError> {
     let mut reader = Reader::from_str(text);
     let mut samples = Samples::new();

@@ -1,4 +1,4 @@
-//! Recorded ways as files of other tools: one file, many nodes.
+//! Recorded tracks in files of other tools: one file, many nodes.
 //!
 //! | format | what it is |
 //! |---|---|
@@ -25,12 +25,12 @@ use lasthop_units::{Duration, Speed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The recorded ways that groups of nodes follow, by the name of the group; one a node.
+/// The recorded tracks that groups of nodes follow, by the name of the group; one for each node.
 pub type Tracks = BTreeMap<String, Vec<Arc<Track>>>;
 
 /// Largest file that is read [B].
 const LARGEST: u64 = 1 << 30;
-/// A way that is smaller than this all in all [m], though it has many places, is in degrees.
+/// Extent of a track [m] below which its places, if they are many, are in degrees.
 const TINY: f64 = 0.5;
 
 /// Recorded ways that the UEs of a group follow.
@@ -75,23 +75,23 @@ pub enum TrackFormat {
     Csv,
 }
 
-/// What is wrong with a file, and what would help.
+/// A mistake in a file, and its remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrackError {
     /// Line, from 1 on; 0: the file as a whole.
     pub line: usize,
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
-    /// What to do.
+    /// The remedy.
     pub help: &'static str,
 }
 
-/// A failure at a line.
+/// Makes an error at a line.
 fn wrong<T>(line: usize, message: impl Into<String>, help: &'static str) -> Result<T, TrackError> {
     Err(TrackError { line, message: message.into(), help })
 }
 
-/// A place at a time, with the line that says so.
+/// A place at a time, with its line in the file.
 struct Sample {
     line: usize,
     t: f64,
@@ -101,11 +101,11 @@ struct Sample {
 /// Samples by node, in the order of the file.
 type Samples = IndexMap<String, Vec<Sample>>;
 
-/// The ways of the first `count` nodes of `spec`, and warnings. Relative paths start at
-/// `base`.
+/// Reads the tracks of the first `count` nodes of `spec`; returns them with warnings. Relative
+/// paths start at `base`.
 ///
 /// # Errors
-/// A file that cannot be read, the first mistake in it, nodes that are not there.
+/// The file cannot be read, the first mistake in it, or a node is missing.
 pub fn load(
     spec: &TrackSpec,
     base: &Path,
@@ -132,7 +132,7 @@ pub fn load(
     read(&text, spec, count)
 }
 
-/// The same, of a text.
+/// As [`load`], from a text.
 ///
 /// # Errors
 /// As [`load`].
@@ -196,7 +196,7 @@ fn wanted<'a>(spec: &'a TrackSpec, samples: &'a Samples, count: usize) -> Result
     Ok(names[..count].to_vec())
 }
 
-/// Pitfalls of a node's way.
+/// Checks a node's track for pitfalls.
 fn check(name: &str, track: &[Sample], spec: &TrackSpec) -> Result<(), TrackError> {
     if let Some(s) = track.iter().find(|s| s.t < 0.0) {
         return wrong(
@@ -239,7 +239,7 @@ fn check(name: &str, track: &[Sample], spec: &TrackSpec) -> Result<(), TrackErro
         let way =
             ((b.at[0] - a.at[0]) * (b.at[0] - a.at[0]) + (b.at[1] - a.at[1]) * (b.at[1] - a.at[1])).sqrt();
         let time = b.t - a.t;
-        // Rounded places differ a little within no time.
+        // Rounded places may differ a little at the same time.
         if way > 1.0 && way > spec.fastest.0 * time {
             let message =
                 format!("node `{name}` jumps {way:.0} m in {time:.3} s, faster than {} m/s", spec.fastest.0);
@@ -273,8 +273,8 @@ fn recognise(text: &str) -> Result<TrackFormat, TrackError> {
     wrong(1, "no known format begins like this", "ns2, bonnmotion, sumo-fcd or csv: set `format`")
 }
 
-/// BonnMotion's native format (manual, section "The native format"): a line a node, time and place
-/// in turn.
+/// BonnMotion's native format (manual, section "The native format"): a line for each node, with
+/// times and places alternating.
 fn bonnmotion(text: &str) -> Result<Samples, TrackError> {
     let mut samples = Samples::new();
     for (i, line) in text.lines().enumerate() {

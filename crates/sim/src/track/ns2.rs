@@ -2,7 +2,7 @@
 
 use super::{Sample, Samples, TrackError, wrong};
 
-/// Where a node is going.
+/// The present movement of a node.
 #[derive(Clone, Copy)]
 struct Leg {
     t: f64,
@@ -49,11 +49,11 @@ struct Command {
     speed: f64,
 }
 
-/// `$node_(I) set X_ V`, `$ns_ at T "$node_(I) setdest X Y S"`; other commands of such files are
-/// not about places. A new destination ends the way to the old one.
+/// `$node_(I) set X_ V`, `$ns_ at T "$node_(I) setdest X Y S"`; other commands of such files do not
+/// concern places. A new destination ends the movement to the old one.
 pub(super) fn read(text: &str, fastest: f64) -> Result<Samples, TrackError> {
     let (mut nodes, mut commands) = parse(text)?;
-    // Tools write node by node or in order of time; ns-2 takes them in order of time.
+    // Tools write commands node by node or in order of time; ns-2 processes them in order of time.
     commands.sort_by(|a, b| a.t.total_cmp(&b.t));
     for command in commands {
         command.carry_out(&mut nodes, fastest)?;
@@ -110,7 +110,7 @@ fn parse(text: &str) -> Result<(Nodes, Vec<Command>), TrackError> {
 }
 
 impl Command {
-    /// Its node ends the way that it is on and begins this one.
+    /// Ends the present movement of its node and begins this one.
     fn carry_out(self, nodes: &mut Nodes, fastest: f64) -> Result<(), TrackError> {
         let Command { t, line, node: id, to, speed } = self;
         if t < 0.0 {
@@ -134,7 +134,7 @@ impl Command {
     }
 }
 
-/// Writes the way of a node down, as far as `until`.
+/// Writes the present movement of a node, up to `until`.
 fn close(node: &mut Node, until: Option<f64>) {
     let Some(leg) = node.leg.take() else { return };
     node.out.push(Sample { line: leg.line, t: leg.t, at: leg.from });

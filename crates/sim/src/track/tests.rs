@@ -1,4 +1,4 @@
-//! Files as the tools write them, and the pitfalls on the way.
+//! Tests of files in the form of their tools, and of pitfalls.
 
 use lasthop_units::{Duration, Speed};
 
@@ -26,10 +26,10 @@ const FCD: &str = "<?xml version=\"1.0\"?>\n<fcd-export>\n<timestep time=\"0.00\
     </fcd-export>\n";
 const CSV: &str = "node,time,x,y\na,0,0,0\nb,0,7,7\na,10,50,0\n";
 
-/// Places by hand. ns-2: from (100, 50) at 10 s with 10 m/s; at 15 s it has come to (150, 50) and
-/// turns to (150, 100) with 5 m/s, where it is after 10 s. The others are straight lines.
+/// Places by hand. ns-2: from (100, 50) at 10 s with 10 m/s; at 15 s it is at (150, 50) and starts
+/// to (150, 100) with 5 m/s, where it arrives after 10 s. The others are straight lines.
 #[test]
-fn every_format_gives_the_places_that_its_tool_means() {
+fn every_format_gives_the_places_of_its_tool() {
     for (text, node, points) in [
         (
             NS2,
@@ -134,9 +134,9 @@ fn pitfalls_are_named() {
     assert!(read(CSV, &forced, 1).is_err());
 }
 
-/// Nothing that is cut off anywhere makes it panic.
+/// Files that are truncated anywhere cause no panic.
 #[test]
-fn files_that_were_cut_off_are_survived() {
+fn truncated_files_cause_no_panic() {
     for text in [NS2, BONNMOTION, FCD, CSV] {
         for end in 0..text.len() {
             let _whatever = read(&text[..end], &spec(), 1);

@@ -1,5 +1,5 @@
-//! TCP whose ends are sockets of a real kernel, outside: what the application orders, and what the
-//! driver of the run reports of them.
+//! TCP whose ends are sockets of a real kernel, outside: orders of the application, and reports of
+//! the run's driver.
 
 use std::collections::VecDeque;
 
@@ -18,20 +18,20 @@ const CA_STATES: [&str; 5] = ["open", "disorder", "cwr", "recovery", "loss"];
 /// TCP_INFINITE_SSTHRESH (include/net/tcp.h).
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
-/// What a socket is to do.
+/// An order for a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelOrder {
     /// A connects to B.
     Connect,
-    /// So many octets more are to be written.
+    /// Write this number of octets more.
     Write(u64),
-    /// Nothing more is written.
+    /// Write nothing more.
     Close,
-    /// The connection is given up.
+    /// Abort the connection.
     Abort,
 }
 
-/// `tcp_info` of a sender, as the kernel counts.
+/// `tcp_info` of a sender, in the units of the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelSample {
     /// `tcpi_ca_state`.
@@ -46,7 +46,7 @@ pub struct KernelSample {
     pub rtt_us: u32,
     /// Its mean deviation \[us\].
     pub rttvar_us: u32,
-    /// Smallest round-trip time of late \[us\].
+    /// Smallest recent round-trip time \[us\].
     pub min_rtt_us: u32,
     /// Retransmission timeout \[us\].
     pub rto_us: u32,
@@ -54,7 +54,7 @@ pub struct KernelSample {
     pub unacked: u32,
     /// Of these, SACKed.
     pub sacked: u32,
-    /// Of these, taken for lost.
+    /// Of these, marked as lost.
     pub lost: u32,
     /// Of these, sent again.
     pub retrans: u32,
@@ -62,7 +62,7 @@ pub struct KernelSample {
     pub total_retrans: u32,
     /// Octets acknowledged.
     pub bytes_acked: u64,
-    /// Octets sent, those sent again not counted twice.
+    /// Octets sent, without retransmissions.
     pub bytes_sent: u64,
     /// Octets that have arrived at the other end.
     pub bytes_arrived: u64,
@@ -80,7 +80,7 @@ pub struct KernelConnection {
     orders: Vec<(End, KernelOrder)>,
     cc: [Box<str>; 2],
     low_water: u64,
-    /// What its segments have shown of its numbers.
+    /// State of its sequence numbers, from its segments.
     pub(super) streams: RealStreams,
 }
 
@@ -88,7 +88,7 @@ pub struct KernelConnection {
 struct KernelEnd {
     reports: VecDeque<Report>,
     fresh: u64,
-    /// Octets that the application has written and the socket has not taken.
+    /// Octets that the application has written and the socket has not accepted.
     waiting: u64,
     closed: bool,
     sample: Option<KernelSample>,
@@ -111,7 +111,7 @@ impl KernelConnection {
     pub fn start(&mut self) {
         self.orders.push((End::A, KernelOrder::Connect));
     }
-    /// Nothing is refused: what the socket does not take waits here.
+    /// Accepts all octets: those that the socket does not accept wait here.
     pub fn write(&mut self, end: End, octets: u64) {
         let e = &mut self.ends[end as usize];
         if !e.closed && octets > 0 {
@@ -151,8 +151,8 @@ impl KernelConnection {
         let e = &mut self.ends[end as usize];
         e.waiting = e.waiting.saturating_sub(octets);
     }
-    /// What the sender at an end is like now. The events that follow from it, by name: an expired
-    /// timer, and recovery that begins or ends.
+    /// Takes a sample of the sender at an end. Returns the events that follow from it, by name: an
+    /// expired timer, and recovery that begins or ends.
     pub fn sample(&mut self, end: End, now: &KernelSample) -> impl Iterator<Item = (&'static str, u8)> {
         let e = &mut self.ends[end as usize];
         let before = e.sample.replace(*now).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The end-to-end protocol: both ends of a flow's transport behind one contract, and what its
-//! packets carry.
+//! The end-to-end protocol: both ends of a flow's transport behind one contract, and the payload of
+//! its packets.
 
 mod kernel;
 mod real;
@@ -30,7 +30,7 @@ const IP_HEADER: u32 = 20;
 /// UDP header.
 const UDP_HEADER: u32 = 8;
 
-/// What an IP packet carries. Descriptors only: bytes exist in captures and in emulation.
+/// The payload of an IP packet. Descriptors only: bytes exist in captures and in emulation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Payload {
     /// A TCP segment for one end of its flow.
@@ -41,23 +41,23 @@ pub enum Payload {
     Real(End, RealPayload),
 }
 
-/// What the world stores of a real packet.
+/// The world's data of a real packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RealPayload {
-    /// Stands for its octets, which the driver of the run keeps.
+    /// Handle of its octets, which the driver of the run keeps.
     pub handle: u32,
-    /// Octets behind its headers.
+    /// Octets after its headers.
     pub data: u32,
     /// Numbers of the TCP segment in it.
     pub segment: Option<RealSegment>,
 }
 
-/// What an end has to send, as its transport makes it: it is copied once, into its packet. TCP
-/// alone has something to send by itself; another one makes this an enum.
+/// The output of an end's transport: it is copied once, into its packet. Only TCP sends by itself;
+/// another such transport would make this an enum.
 pub type Outgoing = Segment;
 
 impl Payload {
-    /// The end of the flow that it is for.
+    /// The end of the flow to which it is sent.
     #[inline]
     pub const fn to(&self) -> End {
         match self {
@@ -78,7 +78,7 @@ impl Payload {
         match self {
             Payload::Tcp(_, segment) => segment.ecn,
             Payload::Udp(_, message) => message.ecn,
-            // A real packet comes with its own.
+            // A real packet has its own codepoint.
             Payload::Real(..) => Ecn::NotEct,
         }
     }
@@ -89,7 +89,7 @@ impl Payload {
             Payload::Udp(..) | Payload::Real(..) => None,
         }
     }
-    /// Whether its data has numbers: data that is sent again can be known by them.
+    /// True if its data has sequence numbers, by which retransmissions are recognised.
     pub const fn has_numbers(&self) -> bool {
         match self {
             Payload::Tcp(..) => true,
@@ -97,17 +97,17 @@ impl Payload {
             Payload::Real(_, real) => real.segment.is_some(),
         }
     }
-    /// What an end sends: the size of its packet [B].
+    /// The size of the packet for an end's output [B].
     #[inline(always)]
     pub fn size_of(outgoing: &Outgoing) -> u32 {
         IP_HEADER + outgoing.header_len() + outgoing.len
     }
-    /// What an end sends, in its packet.
+    /// The payload of the packet for an end's output.
     #[inline(always)]
     pub const fn sent(from: End, outgoing: &Outgoing) -> Payload {
         Payload::Tcp(from.other(), *outgoing)
     }
-    /// A datagram from an end, and the size of its packet [B].
+    /// The payload of a datagram from an end, with the size of its packet [B].
     pub const fn datagram(from: End, message: Message) -> (u32, Payload) {
         (IP_HEADER + UDP_HEADER + message.size, Payload::Udp(from.other(), message))
     }
@@ -117,8 +117,8 @@ impl Payload {
 pub enum Transport {
     /// TCP: an endpoint at A and one at B.
     Tcp(Box<Connection>),
-    /// UDP: nothing to keep. Datagrams are applications' own ([`Payload::datagram`]); a stream has
-    /// no octets here.
+    /// UDP, without state. Datagrams are made by applications ([`Payload::datagram`]); there is no
+    /// stream.
     Udp,
     /// TCP whose ends are sockets of a real kernel, outside.
     Kernel(Box<KernelConnection>),
@@ -126,29 +126,29 @@ pub enum Transport {
     Real(Box<RealFlow>),
 }
 
-/// The end-to-end protocol, for [`Transport::new`].
+/// The two ends, for [`Transport::new`].
 pub struct Ends<'a> {
     /// Name of the flow.
     pub name: &'a str,
-    /// What sets the flow's random draws apart.
+    /// The key of the flow's random draws.
     pub key: u64,
     /// Seed of the run.
     pub seed: u64,
-    /// How long the hosts of A and B have been up.
+    /// Uptimes of the hosts of A and B.
     pub up: [Duration; 2],
     /// TCP's options at A and B, which have been checked.
     pub tcp: &'a [Options; 2],
-    /// The congestion controls that there are.
+    /// The congestion controls that exist.
     pub controls: &'a Controls,
-    /// The run has the table `cc`.
+    /// True if the run has the table `cc`.
     pub observed: bool,
-    /// The application writes while fewer octets than this wait to be sent.
+    /// The application writes while fewer octets than this are unsent.
     pub low_water: Option<u64>,
 }
 
-/// What a packet is for the end at which it has arrived.
+/// The meaning of a packet at the end at which it has arrived.
 pub enum Arrived {
-    /// For the connection: it has taken it.
+    /// A packet for the connection, which has processed it.
     Taken,
     /// A datagram for the application.
     Datagram(Message),
@@ -156,12 +156,12 @@ pub enum Arrived {
     Real,
 }
 
-/// What has happened to a connection at one of its ends.
+/// An event of a connection at one of its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionEvent {
     /// The handshake is done.
     Established,
-    /// The peer has no more to send: everything it sent has been received.
+    /// The peer sends no more data, and all its data has been received.
     PeerClosed,
     /// The connection is over, and all octets have been delivered.
     Closed,
@@ -169,14 +169,14 @@ pub enum ConnectionEvent {
     Failed,
     /// Nothing was acknowledged for the time of the retransmission timer.
     Timeout,
-    /// Something for the table `events` alone.
+    /// An event for the table `events` alone.
     Noted,
 }
 
 /// An event of a connection with its row of the table `events`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Report {
-    /// What has happened.
+    /// The event.
     pub event: ConnectionEvent,
     /// Its name in the table.
     pub kind: &'static str,
@@ -184,7 +184,7 @@ pub struct Report {
     pub value: Option<f64>,
 }
 
-/// What is watched of a sender after each packet that reaches it.
+/// The state of a sender that is recorded after each packet that reaches it.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderState {
     /// Congestion window \[segments\].
@@ -195,11 +195,11 @@ pub struct SenderState {
     pub last_rtt: Option<Duration>,
 }
 
-/// What sampling on change looks at: window and slow-start threshold in whole segments, and the
+/// The values for sampling on change: window and slow-start threshold in whole segments, and the
 /// number of the sender's state.
 pub type Shown = (u32, u32, u8);
 
-/// A sender for the table `flows`: what it is, and counts since the start.
+/// A sender in the table `flows`: its configuration, and counts since the start.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderTotals<'a> {
     /// Name of the profile.
@@ -214,7 +214,7 @@ pub struct SenderTotals<'a> {
     pub fast_retransmits: u64,
 }
 
-/// What a sender waits for, and what has happened at its end: for the table `limits`.
+/// The limit of a sender and its counters, for the table `limits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SenderLimit {
     /// The cause, as in the table.
@@ -225,37 +225,37 @@ pub struct SenderLimit {
     pub timeouts: u64,
 }
 
-/// Where the octets are that one end writes and the other reads.
+/// Progress of the octets that one end writes and the other reads.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamOctets {
-    /// The transport has accepted them from the writer.
+    /// Octets that the transport has accepted from the writer.
     pub accepted: u64,
-    /// They were sent.
+    /// Octets that were sent.
     pub sent: u64,
-    /// They are acknowledged.
+    /// Octets that are acknowledged.
     pub acknowledged: u64,
-    /// They have arrived in order.
+    /// Octets that have arrived in order.
     pub arrived: u64,
-    /// They were handed to the reader.
+    /// Octets that were passed to the reader.
     pub read: u64,
 }
 
-/// Data of a packet in numbers of its stream, which begins with 0.
+/// Sequence numbers of a packet's data in its stream, which begins with 0.
 #[derive(Clone, Debug)]
 pub struct Numbers {
-    /// Of the first octet.
+    /// Number of the first octet.
     pub seq: u64,
-    /// Behind the last octet that is acknowledged.
+    /// Number after the last acknowledged octet.
     pub ack: Option<u64>,
     /// TCP's flags in the letters of tcpdump.
     pub flags: String,
 }
 
 impl Transport {
-    /// The transport `kind` between two ends.
+    /// Creates the transport `kind` between two ends.
     ///
     /// # Errors
-    /// A control of the caller's own that cannot be made.
+    /// A control of the caller's own whose constructor fails.
     pub fn new(kind: spec::Transport, ends: &Ends<'_>) -> Result<Transport, Fault> {
         Ok(match kind {
             spec::Transport::Tcp => Transport::Tcp(Box::new(Connection::new(ends)?)),
@@ -263,7 +263,7 @@ impl Transport {
         })
     }
 
-    /// Real packets of a protocol of this name.
+    /// Creates the transport of real packets of a protocol of this name.
     pub fn real(name: &'static str) -> Transport {
         Transport::Real(Box::new(RealFlow::new(name)))
     }
@@ -275,7 +275,7 @@ impl Transport {
             Transport::Real(flow) => flow.name,
         }
     }
-    /// Whether the ends have a connection with a stream each way.
+    /// True if the ends have a connection with a stream in each direction.
     pub const fn is_stream(&self) -> bool {
         matches!(self, Transport::Tcp(_) | Transport::Kernel(_))
     }
@@ -308,7 +308,7 @@ impl Transport {
             _ => None,
         }
     }
-    /// A opens a connection to B.
+    /// Opens a connection from A to B.
     pub fn start(&mut self, now: Instant) {
         match self {
             Transport::Tcp(connection) => connection.start(now),
@@ -316,7 +316,7 @@ impl Transport {
             Transport::Udp | Transport::Real(_) => {}
         }
     }
-    /// A packet has arrived at the end that it is for, with this codepoint.
+    /// Processes a packet that has arrived at its end, with this codepoint.
     #[inline(always)]
     pub fn handle_packet(&mut self, now: Instant, payload: &mut Payload, ecn: Ecn) -> Arrived {
         match payload {
@@ -331,12 +331,12 @@ impl Transport {
             Payload::Real(..) => Arrived::Real,
         }
     }
-    /// What an end has to send next.
+    /// Returns the next output of an end.
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Instant, end: End) -> Option<Outgoing> {
         self.socket_mut(end)?.poll_transmit(now)
     }
-    /// A packet of an end leaves. True: all of its data was sent before.
+    /// Records a packet that an end sends. Returns true if all of its data was sent before.
     #[inline(always)]
     pub fn sends_again(&mut self, from: End, payload: &Payload) -> bool {
         match (self, payload) {
@@ -346,8 +346,8 @@ impl Transport {
             _ => false,
         }
     }
-    /// A real segment with so many octets of data enters at an end. True: all of it was sent
-    /// before.
+    /// Records a real segment with `data` octets that enters at an end. Returns true if all of it
+    /// was sent before.
     pub fn enters(&mut self, from: End, segment: &RealSegment, data: u32) -> bool {
         match self {
             Transport::Real(flow) => flow.streams.sent(from, segment, data),
@@ -355,10 +355,10 @@ impl Transport {
             Transport::Tcp(_) | Transport::Udp => false,
         }
     }
-    /// What an end has for its application, if there is no event: octets that have arrived in order
-    /// since the last call ([`take_delivered`](Self::take_delivered)), and what may be written
-    /// ([`room`](Self::room)). Most calls find no event, and this asks once what kind of transport
-    /// it is.
+    /// The results for the application of an end without an event: octets that have arrived in
+    /// order since the last call ([`take_delivered`](Self::take_delivered)), and octets that may be
+    /// written ([`room`](Self::room)). In most calls there is no event, and this dispatches once by
+    /// kind of transport.
     #[inline(always)]
     pub fn quiet(&mut self, end: End) -> Option<(u64, u64)> {
         let Transport::Tcp(connection) = self else { return None };
@@ -368,7 +368,7 @@ impl Transport {
         }
         Some((socket.take_delivered(), socket.room()))
     }
-    /// What has happened at an end.
+    /// Returns the next event of an end.
     #[inline(always)]
     pub fn poll_event(&mut self, end: End) -> Option<Report> {
         match self {
@@ -376,7 +376,7 @@ impl Transport {
             _ => self.socket_mut(end)?.poll_event(),
         }
     }
-    /// Octets that have arrived at an end in order since the last call.
+    /// Returns the octets that have arrived at an end in order since the last call.
     #[inline(always)]
     pub fn take_delivered(&mut self, end: End) -> u64 {
         match self {
@@ -384,8 +384,9 @@ impl Transport {
             _ => self.socket_mut(end).map_or(0, Socket::take_delivered),
         }
     }
-    /// What the application at an end may write now [B]; 0 while enough waits to be sent. In whole
-    /// segments where that is possible, so that topping up a backlog never makes a short segment.
+    /// The number of octets that the application at an end may write now; 0 while enough octets are
+    /// unsent. In whole segments where possible, so that additions to a backlog never cause a short
+    /// segment.
     #[inline(always)]
     pub fn room(&self, end: End) -> u64 {
         match self {
@@ -393,15 +394,15 @@ impl Transport {
             _ => self.socket(end).map_or(0, Socket::room),
         }
     }
-    /// The application at an end writes so many octets. How many were refused and have to be
-    /// written again: a closed connection accepts none, now or later.
+    /// Writes `octets` of the application at an end. Returns the number of refused ones, which must
+    /// be written again; a closed connection accepts none, now or later.
     pub fn write(&mut self, now: Instant, end: End, octets: u64) -> u64 {
         if let Transport::Kernel(connection) = self {
             connection.write(end, octets);
         }
         self.socket_mut(end).map_or(0, |s| s.write(now, octets))
     }
-    /// The application at an end writes no more.
+    /// Ends the writing of the application at an end.
     pub fn close(&mut self, now: Instant, end: End) {
         match self {
             Transport::Tcp(connection) => connection.socket_mut(end).close(now),
@@ -409,7 +410,7 @@ impl Transport {
             Transport::Udp | Transport::Real(_) => {}
         }
     }
-    /// An end gives the connection up.
+    /// Aborts the connection at an end.
     pub fn abort(&mut self, now: Instant, end: End) {
         match self {
             Transport::Tcp(connection) => connection.socket_mut(end).abort(now),
@@ -418,13 +419,12 @@ impl Transport {
         }
     }
 
-    /// The timer of an end has come. False, and nothing has happened: it was void.
+    /// Processes the timer of an end. Returns false, without any effect, if the event was void.
     #[inline]
     pub fn on_time(&mut self, now: Instant, end: End) -> bool {
         self.socket_mut(end).is_some_and(|s| s.on_time(now))
     }
-    /// Schedules when an end has to be called next. Returns the [`fault`](Self::fault) of its
-    /// control.
+    /// Schedules the next call of an end. Returns the [`fault`](Self::fault) of its control.
     #[inline(always)]
     pub fn set_clock(&mut self, queue: &mut EventQueue<Event>, flow: FlowId, end: End) -> Option<Fault> {
         let socket = self.socket_mut(end)?;
@@ -437,11 +437,11 @@ impl Transport {
         self.socket_mut(end)?.fault()
     }
 
-    /// A capacity hint reaches an end. False: no end takes it.
+    /// Passes a capacity hint to an end. Returns false if the transport does not use hints.
     pub fn handle_hint(&mut self, end: End, hint: &Hint) -> bool {
         self.socket_mut(end).map(|s| s.handle_hint(hint)).is_some()
     }
-    /// From now on the ACKs of an end carry this.
+    /// Sets the guidance that the ACKs of an end carry from now on.
     pub fn set_guidance(&mut self, end: End, measured: Instant, guidance: Option<Guidance>) {
         if let Some(socket) = self.socket_mut(end) {
             socket.set_guidance(measured, guidance);
@@ -456,7 +456,7 @@ impl Transport {
             _ => self.socket(end).map(Socket::sender_state),
         }
     }
-    /// What sampling on change looks at.
+    /// The values for sampling on change.
     pub fn shown(&self, end: End) -> Option<Shown> {
         match self {
             Transport::Kernel(connection) => connection.shown(end),
@@ -470,18 +470,18 @@ impl Transport {
             _ => self.socket(end).map(Socket::totals),
         }
     }
-    /// What the sender at an end waits for once it has sent all that it may.
+    /// The cause that limits the sender at an end after it has sent all that it may.
     pub fn sender_limit(&self, now: Instant, end: End) -> Option<SenderLimit> {
         self.socket(end).map(|s| s.limit(now))
     }
-    /// A row of the table `tcp` about the sender at an end, but for when, whose and why.
+    /// A row of the table `tcp` of the sender at an end, without time, flow and trigger.
     pub fn sender_row(&self, end: End) -> Option<tables::Tcp<'static>> {
         match self {
             Transport::Kernel(connection) => connection.sender_row(end),
             _ => self.tcp().map(|c| c.sender_row(end)),
         }
     }
-    /// Shows the variables of the sender at an end and of its congestion control.
+    /// Gives `o` the variables of the sender at an end and of its congestion control.
     pub fn observe(&self, end: End, o: &mut Observer<'_>) {
         if let Some(socket) = self.socket(end) {
             socket.observe(o);
@@ -508,11 +508,12 @@ impl Transport {
             _ => None,
         }
     }
-    /// The octets that an end writes.
+    /// The progress of the octets that an end writes.
     pub fn stream_octets(&self, end: End) -> Option<StreamOctets> {
         self.tcp().map(|c| c.stream_octets(end))
     }
-    /// The state of an end that has something to send or unacknowledged, but no timer: a mistake.
+    /// The state of an end with unsent or unacknowledged data but without a timer, which is a
+    /// mistake.
     pub fn waits_without_timer(&self, end: End) -> Option<String> {
         self.socket(end)?.waits_without_timer()
     }

@@ -1,4 +1,4 @@
-//! Segments of real TCP: what their numbers show of the streams between their ends.
+//! Segments of real TCP: the progress of the streams between their ends, from sequence numbers.
 
 use lasthop_tcp::Flags;
 use lasthop_units::{Seq, StreamOffset};
@@ -6,7 +6,7 @@ use lasthop_units::{Seq, StreamOffset};
 use super::Numbers;
 use crate::event::End;
 
-/// Numbers of a real TCP segment, as they stand in its header.
+/// Sequence numbers of a real TCP segment, as in its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RealSegment {
     /// SEG.SEQ.
@@ -30,16 +30,16 @@ impl RealFlow {
     }
 }
 
-/// The streams of a connection by the end that sends, as its segments show them.
+/// The streams of a connection by the sending end, as its segments show them.
 #[derive(Default)]
 pub struct RealStreams([Option<RealStream>; 2]);
 
-/// Numbers count from the SYN, which has 0; where no SYN was seen, the first octet seen has 1.
+/// A stream. Numbers count from the SYN, which has 0; without a SYN the first observed octet has 1.
 struct RealStream {
     isn: Seq,
-    /// Behind the highest number that was sent.
+    /// The number after the highest that was sent.
     highest: StreamOffset,
-    /// The number before the first that was acknowledged: the other end's SYN.
+    /// The number before the first acknowledged one: the other end's SYN.
     acknowledges: Option<Seq>,
     /// The highest number that was acknowledged.
     acknowledged: StreamOffset,
@@ -55,7 +55,7 @@ impl RealStream {
             acknowledged: StreamOffset(0),
         }
     }
-    /// 0 for numbers before the stream's first, which a reset may have.
+    /// The number of a segment; 0 for numbers before the stream's first, which a reset may have.
     fn number(&self, segment: &RealSegment) -> u64 {
         segment.seq.unwrap_near(self.isn, self.highest).0.cast_signed().max(0).cast_unsigned()
     }
@@ -66,8 +66,8 @@ impl RealStream {
 }
 
 impl RealStreams {
-    /// A segment with so many octets of data enters at an end. True: all of its numbers were sent
-    /// before.
+    /// Records a segment with `data` octets that enters at an end. Returns true if all of its
+    /// numbers were sent before.
     pub fn sent(&mut self, from: End, segment: &RealSegment, data: u32) -> bool {
         let bit = |flag| u64::from(segment.flags.has(flag));
         let stream = self.0[from as usize].get_or_insert_with(|| RealStream::new(segment));
@@ -89,7 +89,7 @@ impl RealStreams {
         span > 0
     }
 
-    /// Its numbers, in those of its stream.
+    /// The numbers of a segment, in those of its stream.
     pub fn numbers(&self, from: End, segment: &RealSegment) -> Numbers {
         let stream = self.0[from as usize].as_ref();
         Numbers {
@@ -111,9 +111,9 @@ mod tests {
         RealSegment { seq: Seq(ISN.wrapping_add(at)), ack, flags }
     }
 
-    /// RFC 9293 section 3.4: SYN and FIN have a number each; numbers pass 2^32.
+    /// RFC 9293 section 3.4: SYN and FIN have a number each; numbers wrap at 2^32.
     #[test]
-    fn what_was_sent_before_is_known_by_its_numbers() {
+    fn retransmissions_are_recognised_by_their_numbers() {
         let mut s = RealStreams::default();
         let mut sent = |at, flags, data| s.sent(End::A, &segment(at, Some(9), flags), data);
         assert!(!sent(0, Flags::SYN, 0));
@@ -145,9 +145,9 @@ mod tests {
         assert!(s.0[End::B as usize].is_none(), "each end has a stream of its own");
     }
 
-    /// A connection that was open before the run begins in the middle of its numbers.
+    /// A connection that was open before the run begins in the middle of its number space.
     #[test]
-    fn a_stream_without_its_syn_begins_with_the_first_octet_seen() {
+    fn a_stream_without_its_syn_begins_with_the_first_observed_octet() {
         let mut s = RealStreams::default();
         assert!(!s.sent(End::A, &segment(5000, Some(1), Flags::ACK), 100));
         assert_eq!(s.numbers(End::A, &segment(5100, Some(1), Flags::ACK)).seq, 101);

@@ -1,4 +1,4 @@
-//! What a TCP-terminating proxy hands over between two connections that face each other in it.
+//! Octets that a TCP-terminating proxy moves between its two connections.
 
 use lasthop_tcp::Relay;
 use lasthop_units::Instant;
@@ -6,18 +6,18 @@ use lasthop_units::Instant;
 use super::Transport;
 use crate::event::End;
 
-/// Both directions: with the data of A, and against it.
+/// Both directions: with the data of A, and in reverse.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Relays([Relay; 2]);
 
 impl Relays {
-    /// The stream that comes to the proxy's socket at `end` of its connection has ended.
+    /// Records that the stream to the proxy's socket at `end` of its connection has ended.
     pub fn set_ended(&mut self, end: End) {
         // B's socket receives the end of A's stream.
         self.0[usize::from(end == End::A)].ended = true;
     }
-    /// Moves octets both ways between end B of `before` and end A of `after`. True: something was
-    /// moved, and both may have something to send.
+    /// Moves octets in both directions between end B of `before` and end A of `after`. Returns true
+    /// if octets were moved, and both may have data to send.
     #[inline]
     pub fn pump(&mut self, now: Instant, before: &mut Transport, after: &mut Transport) -> bool {
         let (Some(left), Some(right)) = (before.socket_mut(End::B), after.socket_mut(End::A)) else {
@@ -27,7 +27,7 @@ impl Relays {
         let against = self.0[1].pump(now, &mut right.endpoint, &mut left.endpoint);
         with || against
     }
-    /// What does not hold about the octets that were handed over.
+    /// Checks the counts of the octets that were moved; returns the violation, if any.
     pub fn audit(&self, before: &Transport, after: &Transport) -> Option<String> {
         for (relay, from, to, end) in
             [(&self.0[0], before, after, End::A), (&self.0[1], after, before, End::B)]

@@ -14,8 +14,8 @@ use super::{
 use crate::event::{End, Event, Wake};
 use crate::probe::tables;
 
-/// An application is called for more data when fewer bytes than this wait to be sent, and may write
-/// up to twice as much: a stopped application leaves no endless backlog behind.
+/// An application is called for more data when fewer bytes than this are unsent, and may write up
+/// to twice as much: after the stop of an application the backlog is bounded.
 const LOW_WATER: u64 = 128 * 1024;
 
 /// Both ends of a connection.
@@ -25,13 +25,13 @@ pub struct Connection([Socket; 2]);
 pub struct Socket {
     pub(super) endpoint: Endpoint,
     wake: Wake,
-    /// In-order bytes that the application has.
+    /// In-order bytes that were passed to the application.
     delivered: u64,
-    /// The application writes while fewer octets wait to be sent.
+    /// The application writes while fewer octets are unsent.
     low_water: u64,
     /// Initial sequence number.
     isn: Seq,
-    /// Behind the highest number that was sent.
+    /// The number after the highest that was sent.
     highest_sent: Seq,
 }
 
@@ -97,10 +97,10 @@ impl Connection {
         let (accepted, read) = (sender.octets_written(), receiver.in_order_received());
         StreamOctets {
             accepted,
-            // A SYN that was not sent yet counts as one more that was not.
+            // A SYN that was not sent yet counts as one more unsent octet.
             sent: accepted.saturating_sub(sender.notsent()),
             acknowledged: accepted - sender.unacknowledged(),
-            // With a proxy, the octets that it has not taken out of its socket.
+            // With a proxy: the octets that it has not read from its socket.
             arrived: read + receiver.readable_by_hand(),
             read,
         }
@@ -128,7 +128,7 @@ impl Socket {
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         self.endpoint.poll_transmit(now)
     }
-    /// `segment` is sent: true if all of its numbers were sent before.
+    /// Records that `segment` is sent; returns true if all of its numbers were sent before.
     #[inline(always)]
     pub fn sends_again(&mut self, segment: &Segment) -> bool {
         let span = segment.sequence_len();
@@ -316,7 +316,7 @@ fn us(d: Duration) -> f64 {
     d.0 as f64 / 1e3
 }
 
-/// -1 while it is unknown.
+/// The threshold for tables: -1 while it is unknown.
 fn shown_ssthresh(ssthresh: f64) -> f64 {
     if ssthresh.is_finite() { ssthresh } else { -1.0 }
 }

@@ -1,8 +1,8 @@
 //! The conservation account: every packet that enters the world leaves it in exactly one way.
 //!
-//! Delivered to its destination, dropped by a named cause, or still inside at the end: nothing
-//! else. The account is kept always (it costs two additions a packet). Debug builds check its
-//! packets after every event, its bytes now and then and whenever the caller looks.
+//! A packet is delivered to its destination, dropped by a named cause, or still inside at the end.
+//! The account is always kept (it takes two additions a packet). Debug builds check its packets
+//! after every event, its bytes periodically and at every stop.
 
 use lasthop_units::Bytes;
 
@@ -16,7 +16,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// One more packet.
+    /// Adds a packet.
     #[inline]
     pub fn add(&mut self, size: u32) {
         self.packets += 1;
@@ -27,36 +27,36 @@ impl Tally {
 /// The account of the world's packets and octets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
-    /// Entered: sent by a transport.
+    /// Packets that entered: sent by a transport.
     pub sent: Tally,
-    /// Left at the destination.
+    /// Packets that left at the destination.
     pub delivered: Tally,
-    /// Left by a drop.
+    /// Packets that left by a drop.
     pub dropped: Tally,
-    /// Made on the way: fragments of a packet, the packet put together again, copies by a
+    /// Packets made along the path: fragments of a packet, the reassembled packet, copies by a
     /// duplicating link.
     pub made: Tally,
-    /// Gone into what was made: packets cut, fragments put together.
+    /// Packets replaced by others: fragmented packets, reassembled fragments.
     pub replaced: Tally,
 }
 
 impl Account {
-    /// A packet of `size` IP bytes entered.
+    /// Counts a packet of `size` IP bytes that enters.
     #[inline]
     pub fn enter(&mut self, size: u32) {
         self.sent.add(size);
     }
-    /// A packet left at its destination.
+    /// Counts a packet that leaves at its destination.
     #[inline]
     pub fn deliver(&mut self, size: u32) {
         self.delivered.add(size);
     }
-    /// A packet was dropped.
+    /// Counts a packet that is dropped.
     #[inline]
     pub fn drop(&mut self, size: u32) {
         self.dropped.add(size);
     }
-    /// What the account says is still inside.
+    /// Packets inside according to the account.
     pub fn inside(&self) -> Tally {
         Tally {
             packets: self.sent.packets + self.made.packets
@@ -69,16 +69,16 @@ impl Account {
                 - self.replaced.bytes,
         }
     }
-    /// Compares the account with the slab: `inside` packets are really there.
+    /// Compares the account with the slab: `inside` packets are in it.
     ///
     /// # Panics
-    /// In debug builds, when they differ: a packet was lost or doubled by a bug.
+    /// In debug builds, when they differ: a packet was lost or duplicated by a bug.
     #[inline]
     pub fn check_packets(&self, inside: usize) {
         debug_assert_eq!(self.inside().packets, inside as u64, "conservation of packets: {self:?}");
     }
     /// Compares the account with the slab: the packets there, of these sizes, have the bytes that
-    /// should be inside.
+    /// the account has inside.
     ///
     /// # Panics
     /// In debug builds, when they differ: a packet changed its size without a record.

@@ -1,5 +1,5 @@
-//! The deep check: everything that must hold between two events, whatever the scenario. For tests
-//! and the swarm; its cost grows with what is inside.
+//! The deep check of all invariants between two events. For tests and the swarm; its time grows
+//! with the number of packets and flows.
 
 use super::World;
 use super::flow::Flow;
@@ -9,11 +9,11 @@ use crate::transport::StreamOctets;
 use lasthop_units::{FlowId, IndexVec};
 
 impl World {
-    /// What does not hold, one sentence each.
+    /// The violated invariants, one sentence each.
     ///
-    /// Packets and bytes: what the entities hold, what is in the slab and what the account says
-    /// is one. Flows: no end receives what was not written (UDP: unless a link of the way
-    /// duplicates). Liveness: a TCP sender with something to send or unacknowledged has a timer.
+    /// Packets and bytes: the entities, the slab and the account agree. Flows: no end receives data
+    /// that was not written (UDP: unless a link of the path duplicates). Liveness: a TCP sender
+    /// with unsent or unacknowledged data has a timer.
     pub fn audit(&self) -> Vec<String> {
         let mut wrong = Vec::new();
         let (account, slab, held) = (self.account.inside(), self.packets.len(), self.held_by_entities());
@@ -38,15 +38,15 @@ impl World {
     }
 }
 
-/// What does not hold about the octets that TCP applications write: each is delivered, or waits in
-/// the receiver's socket, or is on the way, or lost with a packet that the account names and kept
-/// by the sender, or was not sent yet.
+/// The violated invariants of the octets that TCP applications write: each is delivered, or waits
+/// in the receiver's socket, or is in transit, or lost with a packet that the account names and
+/// kept by the sender, or was not sent yet.
 pub(super) fn audit_streams(flows: &IndexVec<FlowId, Flow>) -> Vec<String> {
     let ends = [End::A, End::B];
     flows.iter().flat_map(|flow| ends.into_iter().filter_map(move |end| audit_stream(flow, end))).collect()
 }
 
-/// The stream that `end` of `flow` writes.
+/// Checks the stream that `end` of `flow` writes.
 fn audit_stream(flow: &Flow, end: End) -> Option<String> {
     let octets = flow.transport.stream_octets(end)?;
     let (stats, name) = (flow.app.stats(), &flow.name);
@@ -69,7 +69,7 @@ fn audit_stream(flow: &Flow, end: End) -> Option<String> {
     None
 }
 
-/// A sender that waits has a timer.
+/// Checks that a sender that waits has a timer.
 fn audit_liveness(flow: &Flow, end: End) -> Option<String> {
     let state = flow.transport.waits_without_timer(end)?;
     Some(format!("flow {}: {end:?} waits without a timer in {state}", flow.name))

@@ -1,4 +1,4 @@
-//! From a checked scenario to a world at time zero.
+//! Construction of a world at time zero from a checked scenario.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -30,11 +30,11 @@ use crate::spec::{CaptureSpec, ControlSampling, FlowSpec, NodeSpec, ProxySpec, S
 use crate::transport::{Ends, KernelConnection, Transport};
 
 impl World {
-    /// The world of `scenario`, its first events waiting.
+    /// Builds the world of `scenario`, with its first events in the queue.
     ///
     /// # Errors
-    /// A table that cannot be opened for writing; a policy of the caller's own that cannot be made;
-    /// `alive`, which is called whenever `attention` is raised, returns false.
+    /// A table cannot be opened for writing; the constructor of a policy of the caller's own fails;
+    /// `alive`, which is called whenever `attention` is set, returns false.
     pub(crate) fn build(
         scenario: &Scenario,
         sink: &Sink,
@@ -87,7 +87,7 @@ impl World {
         for (t, event) in first.into_iter().filter(|(t, _)| *t <= end) {
             world.queue.schedule(t, event.class(), event);
         }
-        // UEs that attach or measure do so without a packet.
+        // UEs attach or measure also without packets.
         for id in world.accesses.ids() {
             world.settle(Instant::ZERO, id);
         }
@@ -95,7 +95,7 @@ impl World {
     }
 }
 
-/// What waits at time zero; those after the end of the run too.
+/// Schedules the events that are known at time zero, those after the end of the run too.
 fn first_events(
     scenario: &Scenario,
     starts: &[(FlowId, String, Instant)],
@@ -114,7 +114,7 @@ fn first_events(
     first
 }
 
-/// When flows start and stop.
+/// The times at which flows start and stop.
 fn flow_events(spec: &Spec, starts: &[(FlowId, String, Instant)]) -> Vec<(Instant, Event)> {
     let of = |(id, group, start): &(FlowId, String, Instant)| {
         let flow = &spec.flow[group];
@@ -134,8 +134,8 @@ struct Builder {
 }
 
 impl Builder {
-    /// All nodes, accesses and flows of a scenario, and the routes between them; `go_on` is called
-    /// now and then.
+    /// Wires all nodes, accesses and flows of a scenario, and the routes between them; `go_on` is
+    /// called from time to time.
     fn wire(
         scenario: &Scenario,
         go_on: &mut dyn FnMut() -> Result<(), Error>,
@@ -145,7 +145,7 @@ impl Builder {
         builder.wiring.seed = spec.scenario.seed;
         let tables = FlowTables::of(spec);
         access::wire(scenario, &tables, &mut builder.wiring, go_on)?;
-        // Every end of a flow is a node by now: the scenario's check has seen to it.
+        // Every end of a flow is a node now, as the scenario's check ensures.
         let destinations = builder.destinations(spec);
         let routes = routes(builder.wiring.names().len(), &builder.wiring.edges, &destinations);
         for (name, flow) in &spec.flow {
@@ -156,14 +156,15 @@ impl Builder {
         Ok((builder, routes))
     }
 
-    /// The nodes that packets are sent to: the ends of flows, and proxies between them.
+    /// The destinations of packets: the ends of flows, and proxies between them.
     fn destinations(&self, spec: &Spec) -> BTreeSet<NodeId> {
         let ends = spec.flow.values().flat_map(|f| [&f.from, &f.to]).flat_map(|end| spec.members(end));
         let proxies = spec.node.iter().filter(|(_, node)| matches!(node, NodeSpec::Proxy(_)));
         let names = ends.chain(proxies.map(|(name, _)| name.clone()));
         let mut found: BTreeSet<NodeId> = names.filter_map(|name| self.wiring.find(&name)).collect();
         if spec.has_real_packets() {
-            // Routers answer real packets whose hop limit is used up, or that are for them.
+            // Routers respond to real packets whose hop limit is used up, or that are addressed to
+            // them.
             found.extend(self.wiring.names().ids());
         }
         found
@@ -247,8 +248,8 @@ impl Builder {
         Duration((draw.uniform(0) * most.0 as f64) as u64)
     }
 
-    /// Where packets of a flow's ends wait for `scenario.jitter`: a pipe that takes no time but
-    /// that, in order.
+    /// Creates the pipes in which packets of a flow's ends wait for `scenario.jitter`, in order and
+    /// without other delays.
     fn processing(
         &mut self,
         all: &Spec,
@@ -257,7 +258,7 @@ impl Builder {
         nodes: [NodeId; 2],
     ) -> Option<[AccessId; 2]> {
         let jitter = all.scenario.jitter;
-        // A transmission to a group takes the copies for all receivers at once.
+        // The copies of a transmission to a group leave for all receivers at once.
         if jitter.is_zero() || all.is_multicast(&spec.to) {
             return None;
         }
@@ -271,8 +272,7 @@ impl Builder {
         Some([at(nodes[0], "from"), at(nodes[1], "to")])
     }
 
-    /// The flows to the receivers of a multicast group go together: that to the first drives the
-    /// others.
+    /// Joins the flows to the receivers of a multicast group: that to the first drives the others.
     fn join_groups(&mut self, spec: &Spec) {
         for (name, flow) in &spec.flow {
             if !spec.is_multicast(&flow.to) {
@@ -293,7 +293,8 @@ impl Builder {
         }
     }
 
-    /// A flow, or the row of connections that proxies on its way make of it. Returns the first.
+    /// Adds a flow, or the sequence of connections into which proxies on its path split it. Returns
+    /// the first.
     fn add_flow(
         &mut self,
         scenario: &Scenario,
@@ -357,7 +358,7 @@ impl Builder {
         Ok(first)
     }
 
-    /// A flow between sockets of a real kernel.
+    /// Adds a flow between sockets of a real kernel.
     fn add_kernel_flow(
         &mut self,
         scenario: &Scenario,
@@ -445,7 +446,7 @@ impl Builder {
         Ok(self.flows.push(Flow { processing, ..flow }))
     }
 
-    /// The proxies between the ends of a flow, in the order of the way.
+    /// The proxies between the ends of a flow, in the order of the path.
     fn proxies<'a>(
         &self,
         all: &'a Spec,
@@ -475,8 +476,8 @@ impl Builder {
         found
     }
 
-    /// Who receives hints of which mobile's link: senders of the connections whose data ends at a
-    /// mobile.
+    /// Creates the hint tables with their recipients: senders of the connections whose data ends at
+    /// a mobile.
     fn hinters(&mut self, spec: &Spec) -> Vec<Hinter> {
         let mut hinters = Vec::new();
         for (number, (name, hint)) in (0..).zip(&spec.hint) {
@@ -499,7 +500,7 @@ impl Builder {
         hinters
     }
 
-    /// The snoop agents, which take over the routes of their nodes.
+    /// Creates the snoop agents, which take over the routes of their nodes.
     fn snoops(&mut self, spec: &Spec, routes: &mut Routes) -> Vec<SnoopNode> {
         let mut out = Vec::new();
         for (name, node) in &spec.node {
@@ -516,7 +517,7 @@ impl Builder {
         out
     }
 
-    /// The link or bearer that a port leads into.
+    /// The name of the link or bearer of a port.
     fn name_of(&self, port: Port) -> Option<&str> {
         match port {
             Port::Access(id, _) => self.wiring.accesses[id].table(),
@@ -525,8 +526,7 @@ impl Builder {
     }
 }
 
-/// A flow that a real kernel's sockets cannot carry.
-/// Somebody looks at the variables of senders.
+/// True if variables of senders are recorded or watched.
 fn observed(spec: &Spec) -> bool {
     spec.output.cc != ControlSampling::Off || !spec.when.is_empty()
 }
@@ -536,10 +536,11 @@ fn refused(scenario: &Scenario, group: &str, message: &str, help: &str) -> Error
     scenario.document().error_at_key(&path, message.to_owned()).help(help.to_owned()).into()
 }
 
-/// How long a node's kernel has run at time 0. Hosts do not start together, so the phases of their
-/// ticks and timer slots differ; the flows of one host share one phase.
+/// Uptime of a node's kernel at time 0. Hosts do not start together, so the phases of their ticks
+/// and timer slots differ; the flows of one host share one phase.
 fn uptime(seed: u64, node: &str) -> Duration {
-    // Whole turns of slots of 4096 jiffies, of 1, 4 and 10 ms: every place in a slot is as likely.
+    // Whole turns of slots of 4096 jiffies, of 1, 4 and 10 ms: every position in a slot is equally
+    // likely.
     const TURN_US: u64 = 81_920_000;
     let draw = Draw::new(seed, Purpose::Uptime, name_key(&format!("node/{node}")));
     Duration::from_micros(draw.stream(0).below(TURN_US))

@@ -1,4 +1,4 @@
-//! Changes during the run: what `[[at]]`, `[[when]]` and the stepping caller do to a world.
+//! Changes of a world during the run: by `[[at]]`, `[[when]]` and the stepping caller.
 
 use lasthop_units::{Duration, FlowId, Instant};
 
@@ -11,16 +11,16 @@ use crate::error::Error;
 use crate::event::Event;
 use crate::spec::{Action, At, LiveChanges, Scenario};
 
-/// What the changes of a scenario do.
+/// The changes of a scenario.
 pub(crate) enum Changes {
-    /// All of them were worked out before the run: by the number of their instant.
+    /// All of them were computed before the run: actions by the number of their instant.
     Known(Vec<Vec<Action>>),
-    /// Each is worked out when it comes, against what is in force then.
+    /// Each is computed when it occurs, against the values in force then.
     Live(Box<LiveChanges>),
 }
 
 impl Changes {
-    /// Those of a scenario.
+    /// The changes of a scenario.
     pub(super) fn of(scenario: &Scenario) -> Changes {
         match LiveChanges::of(scenario) {
             Some(live) => Changes::Live(Box::new(live)),
@@ -28,7 +28,7 @@ impl Changes {
         }
     }
 
-    /// What the `[[at]]` tables of instant number `n` do now.
+    /// The actions of the `[[at]]` tables of instant number `n`.
     fn at(&mut self, n: usize) -> Result<Vec<Action>, Error> {
         match self {
             Changes::Known(changes) => Ok(std::mem::take(&mut changes[n])),
@@ -36,7 +36,7 @@ impl Changes {
         }
     }
 
-    /// What the `[[when]]` table number `n` does now.
+    /// The actions of the `[[when]]` table number `n`.
     fn when(&mut self, n: usize) -> Result<Vec<Action>, Error> {
         match self {
             Changes::Known(_) => unreachable!("a scenario with `[[when]]` tables has live changes"),
@@ -44,7 +44,7 @@ impl Changes {
         }
     }
 
-    /// What a caller's change does now; `None`: what is in force is not kept here.
+    /// The actions of a caller's change; `None`: the values in force are not kept here.
     pub(crate) fn work_out(&mut self, at: &At) -> Option<Result<Vec<Action>, Error>> {
         match self {
             Changes::Known(_) => None,
@@ -59,8 +59,8 @@ impl World {
         self.apply_at(now, actions);
     }
 
-    /// The sender of a flow's data may have changed: rows of the table `cc`, and what has waited
-    /// for it.
+    /// Processes a possible change of the sender of a flow's data: writes rows of the table `cc`,
+    /// and triggers changes that wait for it.
     #[cold]
     pub(super) fn watch_control(&mut self, now: Instant, flow: FlowId, moment: Moment) {
         self.flows[flow].note_control(&mut self.probes, now, moment);
@@ -84,7 +84,8 @@ impl World {
         }
     }
 
-    /// What `[[when]]` table number `number` waited for has come, and its delay has passed.
+    /// Carries out the change of `[[when]]` table number `number`, whose condition was met and
+    /// whose delay has passed.
     pub(super) fn on_when(&mut self, now: Instant, number: usize) {
         let World { triggers: Some(triggers), flows, probes, .. } = self else { return };
         if triggers.is_due(now, number, flows, probes) {
@@ -98,8 +99,8 @@ impl World {
         self.apply_at(self.now(), Ok(actions));
     }
 
-    /// Applies changes that were worked out now; the run ends with the error of those that do not
-    /// fit what is in force.
+    /// Applies changes that were computed now; if they are invalid with the values in force, the
+    /// run ends with the error.
     fn apply_at(&mut self, now: Instant, actions: Result<Vec<Action>, Error>) {
         if let Err(error) = actions {
             self.fault.get_or_insert_with(|| Box::new(error));
@@ -153,7 +154,7 @@ impl World {
         }
     }
 
-    /// `change` says of each access whether it concerns it.
+    /// Calls `change` for each access, which returns whether it concerns the access.
     fn change_accesses(&mut self, now: Instant, change: impl Fn(&mut Access, &mut AccessOutput) -> bool) {
         for id in self.accesses.ids() {
             if change(&mut self.accesses[id], &mut self.output) {

@@ -1,7 +1,7 @@
-//! The table `cc`: what a sender and its congestion control show of themselves.
+//! The table `cc`: variables of a sender and its congestion control.
 //!
-//! A control shows all its variables each time it is looked at. What is known of the values before
-//! decides which of them are written.
+//! A control gives all its variables at each reading. The stored earlier values determine which of
+//! them are written.
 
 use lasthop_net::app::App;
 use lasthop_units::Instant;
@@ -12,40 +12,40 @@ use crate::sink::Table;
 use crate::spec::{ControlSampling, ROUND, matches_pattern};
 use crate::transport::{Observation, Observed, Observer, Transport};
 
-/// When a sender is looked at.
+/// The occasion of a reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moment {
     /// `output.interval` has passed.
     Sample,
-    /// It has taken a packet in, and sent nothing yet.
+    /// It has processed a packet, and sent nothing yet.
     Arrival,
-    /// A timer of it has come, or it has sent what it may.
+    /// A timer of it has expired, or it has sent all that it may.
     Other,
 }
 
-/// What the table `cc` has of a sender.
+/// State of the table `cc` for a sender.
 #[derive(Debug, Default)]
 pub struct ControlWatch {
-    /// In the order in which the variables are shown.
+    /// The variables in the order in which they are given.
     known: Vec<Known>,
     rounds: Rounds,
 }
 
-/// Round trips of the data: one ends with the first ACK of what was sent after its beginning.
+/// Round trips of the data: one ends with the first ACK of data that was sent after its start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rounds {
     count: u64,
-    /// The first octet behind what was sent when the current round began; 0: none has begun.
+    /// The first octet that was not sent when the current round began; 0: none has begun.
     ends_at: u64,
 }
 
 impl Rounds {
-    /// One begins now.
+    /// Starts a round now.
     pub fn begin(seen: Seen<'_>) -> Rounds {
         let ends_at = seen.transport.stream_octets_sent(seen.end).map_or(0, |[_, nxt]| nxt);
         Rounds { count: 0, ends_at }
     }
-    /// Those that have ended; `None`: this transport has no stream.
+    /// The number of rounds that have ended; `None`: this transport has no stream.
     pub fn look(&mut self, seen: Seen<'_>, moment: Moment) -> Option<u64> {
         let [una, nxt] = seen.transport.stream_octets_sent(seen.end)?;
         if moment == Moment::Arrival && una > self.ends_at {
@@ -61,7 +61,7 @@ impl Rounds {
 struct Known {
     name: Box<str>,
     value: Last,
-    /// It is written (`output.cc_variables`).
+    /// True if it is written (`output.cc_variables`).
     wanted: bool,
 }
 
@@ -71,11 +71,11 @@ enum Last {
     /// Its bits; `None`: empty.
     Number(Option<u64>),
     Text(Box<str>),
-    /// How many changes of a state were written.
+    /// Number of changes of a state that were written.
     Changes(u64),
 }
 
-/// A sender: its flow's name, its transport, its application and its end of them.
+/// A sender: the name of its flow, its transport, its application and its end.
 #[derive(Clone, Copy)]
 pub(super) struct Seen<'a> {
     pub name: &'a str,
@@ -85,7 +85,7 @@ pub(super) struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// Shows its variables: those of the transport, or of media's rate control.
+    /// Gives `o` its variables: those of the transport, or of media's rate control.
     pub fn observe(self, o: &mut Observer<'_>) {
         self.transport.observe(self.end, o);
         self.app.observe(o);
@@ -93,7 +93,7 @@ impl Seen<'_> {
 }
 
 impl ControlWatch {
-    /// Rows of the table `cc` about a sender.
+    /// Writes rows of the table `cc` for a sender.
     pub(super) fn note(&mut self, seen: Seen<'_>, probes: &mut Probes, now: Instant, moment: Moment) {
         let every = match (probes.sampling.control, moment) {
             (ControlSampling::Interval, Moment::Sample) | (ControlSampling::Ack, Moment::Arrival) => true,
@@ -122,7 +122,7 @@ impl ControlWatch {
     }
 }
 
-/// Writes the rows of one look at a sender.
+/// Writes the rows of one reading of a sender.
 struct Writer<'a> {
     table: &'a mut Table<tables::Cc<'static>>,
     time_s: f64,
@@ -130,11 +130,11 @@ struct Writer<'a> {
     known: &'a mut Vec<Known>,
     /// Patterns of the variables that are written; none: all.
     filter: &'a [String],
-    /// Where the next variable is expected.
+    /// Index at which the next variable is expected.
     next: usize,
-    /// All variables have a row, else those that have changed.
+    /// True if all variables have a row, otherwise those that have changed.
     every: bool,
-    /// Changes since the last look have a row each.
+    /// True if changes since the last reading have a row each.
     steps: bool,
 }
 
@@ -176,8 +176,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Each change since the last look has a row. A control of the caller's own may have no state
-    /// yet, and may count from 0 again.
+    /// Writes a row for each change since the last reading. A control of the caller's own may have
+    /// no state yet, and may count from 0 again.
     fn take_trail(&mut self, o: &Observation<'_>, changes: u64, latest: &[&str]) {
         let last = self.last(o.name);
         let before = if let Last::Changes(n) = *last { n } else { 0 };
@@ -204,18 +204,18 @@ impl Writer<'_> {
         }
         self.known[i].wanted
     }
-    /// Where the variable is that is shown next: mostly after the one before.
+    /// The index of the next variable: mostly after the previous one.
     fn expect(&mut self, name: &str) -> usize {
         let expected = self.known.get(self.next).is_some_and(|k| *k.name == *name);
         if expected { self.next } else { self.place(name) }
     }
-    /// The last value of the variable that is shown next.
+    /// The last value of the next variable.
     fn last(&mut self, name: &str) -> &mut Last {
         let i = self.expect(name);
         self.next = i + 1;
         &mut self.known[i].value
     }
-    /// The last value of a variable that may be shown later.
+    /// The last value of a variable that may be given later.
     fn noted(&mut self, name: &str) -> &mut Last {
         let i = self.place(name);
         &mut self.known[i].value

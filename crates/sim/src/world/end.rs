@@ -1,4 +1,4 @@
-//! The end of a run: what is still open is written, and what the results are made of.
+//! The end of a run: writes rows that are still open, and collects the input of the results.
 
 use lasthop_net::FlowMonitor;
 use lasthop_units::{FlowId, IndexVec, Instant, NodeId};
@@ -13,18 +13,18 @@ use crate::access::Adapter;
 use crate::observe::Observer;
 use crate::probe::Probes;
 
-/// What is left of a world.
+/// The state of a world after its end.
 pub(crate) struct Ended {
-    /// When it ended.
+    /// Time of the end.
     pub now: Instant,
-    /// Events that it took.
+    /// Number of events.
     pub events: u64,
     /// The account of packets and octets.
     pub account: Account,
-    /// With what was counted of each.
+    /// The flows with their counters.
     pub flows: IndexVec<FlowId, Flow>,
     pub monitor: FlowMonitor,
-    /// What snoop agents did, one object per node and connection.
+    /// Statistics of snoop agents, one object per node and connection.
     pub snoops: Vec<Value>,
     /// The tables that were written during the run.
     pub probes: Probes,
@@ -41,7 +41,7 @@ impl Ended {
 }
 
 impl World {
-    /// The run ends now: what is still open is written to the tables and the capture.
+    /// Ends the run now: writes open rows to the tables and open frames to the capture.
     pub(crate) fn close(mut self) -> Ended {
         let now = self.now();
         self.on_window(now);

@@ -1,8 +1,8 @@
-//! Real packets: a driver puts them in at external nodes and takes them out there.
+//! Real packets: a driver injects them at external nodes and takes them out there.
 //!
-//! The world has a descriptor of each packet, as of every other; its octets are the driver's, under
-//! a handle. A driver that owns a clock moves the world to an instant, injects what has come, and
-//! carries out the [`Departure`]s. Nothing here is about wall time.
+//! The world has a descriptor of each packet, as of every other; the driver keeps its octets under
+//! a handle. A driver that owns a clock moves the world to an instant, injects the packets that
+//! have arrived, and carries out the [`Departure`]s. This module does not use wall time.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -24,33 +24,33 @@ use crate::transport::{
     ConnectionEvent, KernelOrder, KernelSample, Options, Payload, RealPayload, RealSegment, Report, Transport,
 };
 
-/// So many real packets may be inside at once; of more the newest is dropped (`flood`). A buffer of
-/// a link or bearer is far smaller.
+/// Largest number of real packets inside at once; further ones are dropped (`flood`). A buffer of a
+/// link or bearer is far smaller.
 const MOST_PACKETS: usize = 1 << 16;
-/// So many five-tuples have a flow of their own; all further ones between two nodes share one.
+/// Number of five-tuples with separate flows; all further ones between two nodes share one.
 const MOST_FLOWS: usize = 4096;
 
-/// A node as a driver sees it.
+/// A node in the interface for drivers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalNode {
     /// Its number.
     pub id: NodeId,
     /// Its name in the scenario.
     pub name: Box<str>,
-    /// Real packets enter and leave here; else it is simulated.
+    /// True if real packets enter and leave here; otherwise it is simulated.
     pub external: bool,
-    /// Its address, as captures have it.
+    /// Its address in captures.
     pub v4: Ipv4Addr,
     /// Its address in IPv6.
     pub v6: Ipv6Addr,
 }
 
-/// What sets flows of real packets apart.
+/// The identity of a flow of real packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FiveTuple {
     /// Protocol number of IP.
     pub protocol: u8,
-    /// Source; port 0 where the protocol has none.
+    /// Source; port 0 if the protocol has none.
     pub src: SocketAddr,
     /// Destination.
     pub dst: SocketAddr,
@@ -61,49 +61,49 @@ pub struct FiveTuple {
 pub struct RealPacket<'a> {
     /// The node at which it enters.
     pub from: NodeId,
-    /// The node that it is for.
+    /// The node of its destination.
     pub to: NodeId,
     /// Its flow.
     pub tuple: FiveTuple,
     /// Length of the IP packet [B].
     pub size: u32,
-    /// Octets behind its headers.
+    /// Octets after its headers.
     pub data: u32,
-    /// Numbers of the TCP segment in it; `None`: it carries none, or a part of one.
+    /// Numbers of the TCP segment in it; `None`: it contains none, or a part of one.
     pub segment: Option<RealSegment>,
     /// ECN codepoint.
     pub ecn: Ecn,
-    /// Routers must not cut it.
+    /// True if routers must not fragment it.
     pub dont_fragment: bool,
-    /// Stands for its octets until [`Departure::Released`]; not in use for another packet.
+    /// Handle of its octets until [`Departure::Released`]; not in use for another packet.
     pub handle: u32,
-    /// What it begins with, for captures.
+    /// Its first octets, for captures.
     pub head: &'a [u8],
 }
 
-/// What becomes of a real packet.
+/// The outcome of a real packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departure {
-    /// It is at the node that it is for; a copy of it may come later (a link that duplicates).
+    /// It is at its destination; a copy of it may arrive later (a link that duplicates).
     Arrived {
-        /// When.
+        /// The time.
         at: Instant,
-        /// Where.
+        /// The node.
         node: NodeId,
         /// The packet.
         handle: u32,
-        /// Its codepoint now.
+        /// Its present codepoint.
         ecn: Ecn,
     },
-    /// It must not be cut, and `node` cannot send it on as it is.
+    /// It must not be fragmented, and `node` cannot forward it as it is.
     TooLarge {
-        /// When.
+        /// The time.
         at: Instant,
         /// The router.
         node: NodeId,
         /// The packet.
         handle: u32,
-        /// What the next hop takes [B].
+        /// MTU of the next hop [B].
         mtu: u32,
     },
     /// No part or copy of it is inside any more: its handle is free.
@@ -115,7 +115,8 @@ pub enum Departure {
 
 /// TCP's protocol number.
 const TCP: u8 = 6;
-/// Port of the first flow between sockets of a real kernel, at both ends; the next has the next.
+/// Port of the first flow between sockets of a real kernel, at both ends; the next flow has the
+/// next port.
 const FIRST_PORT: u16 = 20_000;
 
 /// A flow between sockets of a real kernel.
@@ -125,15 +126,15 @@ pub struct KernelFlow {
     pub id: FlowId,
     /// Its name.
     pub name: Box<str>,
-    /// Its table in the scenario: `flow.` and this.
+    /// Its table in the scenario: the key is `flow.` and this name.
     pub group: Box<str>,
     /// Its nodes: A connects to B.
     pub nodes: [NodeId; 2],
     /// Its port, at both ends.
     pub port: u16,
-    /// What the scenario writes of TCP.
+    /// The TCP options of the scenario.
     pub options: Options,
-    /// The application writes while fewer octets than this wait to be sent.
+    /// The application writes while fewer octets than this are unsent.
     pub low_water: Option<u64>,
     /// The end that sends the data.
     pub data_end: End,
@@ -150,22 +151,22 @@ impl KernelFlow {
     }
 }
 
-/// What has happened to a socket.
+/// An event of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelReport {
-    /// Its connection stands.
+    /// Its connection is established.
     Established,
-    /// The other end writes no more, and all it wrote was read.
+    /// The other end writes no more, and all its octets were read.
     PeerClosed,
-    /// The connection is over: all was delivered.
+    /// The connection is over, and all octets were delivered.
     Closed,
     /// It is over without that, for this cause, as in the table `events`.
     Failed(&'static str),
-    /// So many octets were read.
+    /// This number of octets was read.
     Delivered(u64),
-    /// So many octets were taken from the application.
+    /// This number of octets was accepted from the application.
     Written(u64),
-    /// What its sender is like now.
+    /// A sample of its sender.
     Sample(KernelSample),
 }
 
@@ -179,18 +180,18 @@ pub(super) struct External {
     flows: BTreeMap<FiveTuple, (FlowId, End)>,
     /// Flows between sockets of a real kernel.
     kernel: Vec<KernelFlow>,
-    /// Where five-tuples beyond [`MOST_FLOWS`] go, by the nodes of their ends.
+    /// The flows of five-tuples beyond [`MOST_FLOWS`], by the nodes of their ends.
     others: BTreeMap<(NodeId, NodeId), FlowId>,
-    /// By handle: how many packets, parts and copies there are inside.
+    /// By handle: number of packets, parts and copies inside.
     inside: Vec<u32>,
     /// Handles in use.
     used: usize,
     nodes: Vec<ExternalNode>,
-    /// Ways from node to node.
+    /// Edges from node to node.
     edges: Vec<Edge>,
 }
 
-/// Those of a run with external nodes; of other runs nothing.
+/// The state of a run with external nodes; other runs have none.
 pub(super) struct Externals(Option<Box<External>>);
 
 impl Externals {
@@ -223,7 +224,7 @@ impl Externals {
         }))
     }
 
-    /// A real packet is where it was sent to.
+    /// Records that a real packet has arrived at its destination.
     #[cold]
     pub fn arrived(
         &mut self,
@@ -242,21 +243,21 @@ impl Externals {
         self.release(packet, observer);
     }
 
-    /// A packet that must not be cut is larger than the next hop's MTU.
+    /// Records that a packet that must not be fragmented is larger than the next hop's MTU.
     pub fn note_too_large(&mut self, at: Instant, node: NodeId, packet: &Payload, mtu: u32) {
         if let (Payload::Real(_, real), Some(external)) = (packet, &mut self.0) {
             external.departures.push(Departure::TooLarge { at, node, handle: real.handle, mtu });
         }
     }
 
-    /// A packet, a part or a copy of one is there.
+    /// Counts a packet, a part or a copy of one.
     pub fn hold(&mut self, payload: &Payload) {
         if let (Payload::Real(_, real), Some(external)) = (payload, &mut self.0) {
             external.hold(real.handle);
         }
     }
 
-    /// A packet, a part or a copy of it is no more.
+    /// Removes a packet, a part or a copy of it.
     pub fn release(&mut self, packet: &Packet, observer: &mut Option<Box<Observer>>) {
         if let (Payload::Real(_, real), Some(external)) = (&packet.payload, &mut self.0)
             && external.release(real.handle)
@@ -277,7 +278,7 @@ impl External {
         self.inside[handle] += 1;
     }
 
-    /// One less is inside. True: it was the last.
+    /// Counts one packet less. Returns true if it was the last.
     fn release(&mut self, handle: u32) -> bool {
         let Some(left) = self.inside.get_mut(handle as usize).filter(|left| **left > 0) else { return false };
         *left -= 1;
@@ -290,7 +291,7 @@ impl External {
     }
 }
 
-/// The name of a protocol in tables: of real packets, which have no simulated sender.
+/// The name of a protocol of real packets in tables.
 const fn protocol_name(protocol: u8) -> &'static str {
     match protocol {
         1 => "real-icmp",
@@ -318,7 +319,7 @@ impl FiveTuple {
     }
 }
 
-/// A world with its outside: what a driver uses.
+/// A world in the interface for drivers.
 pub struct Outside<'a>(&'a mut World);
 
 impl World {
@@ -334,7 +335,7 @@ impl Outside<'_> {
         self.0.external.0.as_ref().map_or(&[], |external| &external.nodes)
     }
 
-    /// The routers between two nodes, in the order of the way; `None`: no way leads there.
+    /// The routers between two nodes, in the order of the path; `None` if there is no path.
     pub fn routers(&self, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
         let external = self.0.external.0.as_ref()?;
         let mut way = Vec::new();
@@ -352,7 +353,7 @@ impl Outside<'_> {
         Some(way)
     }
 
-    /// The smallest MTU of the ways out of a node [B]; `u32::MAX` where none has one.
+    /// The smallest MTU of the ports of a node [B]; `u32::MAX` if it has none.
     pub fn mtu(&self, node: NodeId) -> u32 {
         let edges = self.0.external.0.iter().flat_map(|external| &external.edges);
         let ways = edges.filter(|e| e.from == node).filter_map(|e| match e.port {
@@ -367,7 +368,7 @@ impl Outside<'_> {
         self.0.queue.peek_time()
     }
 
-    /// What has become of real packets since the last call, in order, into `out`.
+    /// Moves the outcomes of real packets since the last call, in order, into `out`.
     pub fn take_departures(&mut self, out: &mut Vec<Departure>) {
         if let Some(external) = &mut self.0.external.0 {
             out.append(&mut external.departures);
@@ -379,8 +380,8 @@ impl Outside<'_> {
         self.0.external.0.as_ref().map_or(&[], |external| &external.kernel)
     }
 
-    /// What the sockets of those flows are to do, in the order in which it was requested: the
-    /// number of the flow in [`kernel_flows`](Self::kernel_flows), the end, and what.
+    /// Moves the orders for the sockets of those flows, in order, into `out`: the number of the
+    /// flow in [`kernel_flows`](Self::kernel_flows), the end, and the order.
     pub fn take_kernel_orders(&mut self, out: &mut Vec<(usize, End, KernelOrder)>) {
         let Some(external) = &self.0.external.0 else { return };
         for (n, flow) in external.kernel.iter().enumerate() {
@@ -390,7 +391,7 @@ impl Outside<'_> {
         }
     }
 
-    /// Something has happened to a socket of the flow of this number.
+    /// Processes an event of a socket of the flow of this number.
     pub fn report_kernel(&mut self, n: usize, end: End, report: &KernelReport) {
         let Some(flow) = self.kernel_flows().get(n).map(|f| f.id) else { return };
         let now = self.0.now();
@@ -420,7 +421,7 @@ impl Outside<'_> {
         self.0.service(now, flow, end);
     }
 
-    /// A real packet enters now. Nothing happens in a run without external nodes.
+    /// Injects a real packet now. Without effect in a run without external nodes.
     pub fn inject(&mut self, real: &RealPacket<'_>) {
         if self.0.external.0.is_none() {
             return;
@@ -428,7 +429,7 @@ impl Outside<'_> {
         let now = self.0.now();
         let (flow, from, own) = self.real_flow(now, real);
         let RealPacket { handle, data, size, .. } = *real;
-        // Connections that share a row have their numbers in common with none.
+        // Connections that share a flow have no common sequence numbers.
         let segment = real.segment.filter(|_| own);
         let f = &mut self.0.flows[flow];
         let again = segment.is_some_and(|s| f.transport.enters(from, &s, data));
@@ -470,8 +471,8 @@ impl Outside<'_> {
         self.0.forward(now, real.from, id);
     }
 
-    /// The flow of a real packet, its end, and whether it is of this five-tuple alone; its first
-    /// packet opens it.
+    /// Returns the flow of a real packet, its end, and whether the flow has this five-tuple alone.
+    /// The first packet creates the flow.
     fn real_flow(&mut self, now: Instant, real: &RealPacket<'_>) -> (FlowId, End, bool) {
         let ends = (real.from, real.to);
         let Some(external) = &self.0.external.0 else { unreachable!("called with external nodes") };
@@ -507,7 +508,7 @@ impl Outside<'_> {
         (from, to): (NodeId, NodeId),
         transport: &'static str,
     ) -> FlowId {
-        // An application that is never started: the real one is outside.
+        // The application is never started: the real one is outside.
         let app = App::outside(spec::Transport::Udp.service());
         let mut flow = Flow::new(name, REAL, [from, to], app, Transport::real(transport));
         flow.data_end = End::A;
@@ -528,5 +529,5 @@ impl Outside<'_> {
     }
 }
 
-/// The table of flows of real packets, for what is indexed by it.
+/// The table name of flows of real packets, where a table is needed.
 const REAL: &str = "real";

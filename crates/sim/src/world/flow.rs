@@ -1,4 +1,4 @@
-//! A flow: an application, its transport at both ends, and what is counted about it.
+//! A flow: an application, its transport at both ends, and its counters.
 
 use lasthop_net::app::{Action as AppAction, App, AppConfig};
 use lasthop_units::{AccessId, FlowId, IndexVec, Instant, NodeId};
@@ -12,41 +12,41 @@ use crate::transport::{Relays, SenderTotals, Shown, Transport};
 /// A transport flow with both its ends.
 pub struct Flow {
     pub(crate) name: Box<str>,
-    /// Name of the scenario's table that it comes from.
+    /// Name of its table in the scenario.
     pub(crate) group: Box<str>,
     /// Node of end A (opened the flow) and of end B.
     pub(super) nodes: [NodeId; 2],
-    /// The end that sends the bulk of the data: the flow statistics are about its direction.
+    /// The end that sends the bulk of the data: the flow statistics concern its direction.
     pub(crate) data_end: End,
     pub(crate) app: App,
     pub(super) app_wake: Wake,
     pub(crate) transport: Transport,
     pub(crate) started: Option<Instant>,
-    /// Packets against the data's direction: ACKs and requests.
+    /// Packets in reverse direction of the data: ACKs and requests.
     pub(crate) reverse: Reverse,
     /// Packets of the data's direction that arrived with a congestion mark.
     pub(crate) marked: u64,
     pub(crate) window: WindowStatistics,
     pub(crate) rtt: RttStatistics,
-    /// Where it stands, if it is a part of a flow that proxies split.
+    /// Its position, if it is a part of a flow that proxies split.
     pub(crate) leg: Option<Box<Leg>>,
-    /// If its data go to a multicast group: to which of the receivers.
+    /// For a flow to a multicast group: the number of its receiver.
     pub(super) member: u32,
     /// The flows of the other receivers, which this one, the first receiver's, drives.
     pub(super) copies: Box<[FlowId]>,
-    /// The last ACK gave a round-trip sample.
+    /// True if the last ACK gave a round-trip sample.
     pub(super) fresh_sample: bool,
-    /// Where packets of either end wait for their processing time.
+    /// The accesses in which packets of either end wait for their processing time.
     pub(super) processing: Option<[AccessId; 2]>,
-    /// Octets behind the headers of real packets that have arrived.
+    /// Octets after the headers of real packets that have arrived.
     pub(crate) real_octets: u64,
-    /// What limits its sender, with `output.explain`.
+    /// The limits of its sender, with `output.explain`.
     pub(super) limit: Option<Box<LimitTrack>>,
-    /// What the table `cc` has of the sender.
+    /// State of the table `cc` for the sender.
     pub(super) control: Option<Box<ControlWatch>>,
 }
 
-/// What a change has a flow's application do.
+/// An order of a change for a flow's application.
 #[derive(Clone, Copy)]
 pub(super) enum AppCommand<'a> {
     /// It stops offering data.
@@ -55,11 +55,11 @@ pub(super) enum AppCommand<'a> {
     Pause,
     /// It continues after a pause.
     Resume,
-    /// It has other parameters from now on.
+    /// It gets other parameters.
     Change(&'a AppConfig),
 }
 
-/// The place of a connection in a flow that is split.
+/// The position of a connection in a flow that is split.
 #[derive(Clone, Copy, Debug)]
 pub struct Leg {
     /// The connection at the flow's `from`: its application is the flow's.
@@ -68,9 +68,9 @@ pub struct Leg {
     pub last: FlowId,
     pub previous: Option<FlowId>,
     pub next: Option<FlowId>,
-    /// Over this connection's end in the proxy behind it.
+    /// The relays at this connection's end in the next proxy.
     pub relays: Relays,
-    /// One side of the proxy behind it has failed: the other is reset.
+    /// True if one side of the next proxy has failed: the other is reset.
     pub broken: bool,
 }
 
@@ -121,8 +121,8 @@ impl Flow {
             control: None,
         }
     }
-    /// Its application carries out a change; the resulting actions are appended to `actions`.
-    /// False: it has none of its own, because the flow is a copy.
+    /// Carries out a change of its application; the resulting actions are appended to `actions`.
+    /// Returns false if the flow is a copy and has no application.
     pub(super) fn command(
         &mut self,
         now: Instant,
@@ -147,16 +147,16 @@ impl Flow {
         }
         true
     }
-    /// Its sender, as what looks at senders sees it.
+    /// Its sender, for readings of variables.
     pub(super) fn seen(&self) -> Seen<'_> {
         Seen { name: &self.name, transport: &self.transport, app: &self.app, end: self.data_end }
     }
-    /// The connection at which the application's end is.
+    /// The connection with the application's end.
     #[inline]
     pub(crate) fn connection(&self, id: FlowId, end: End) -> FlowId {
         self.leg.as_deref().map_or(id, |leg| if end == End::A { leg.first } else { leg.last })
     }
-    /// Another flow of its group sends what this one does.
+    /// True if another flow of its group drives this one.
     pub(super) fn is_copy(&self) -> bool {
         self.member > 0
     }
@@ -165,7 +165,7 @@ impl Flow {
     pub fn node(&self, end: End) -> NodeId {
         self.nodes[end as usize]
     }
-    /// The end that sends the data, if its transport counts what it does.
+    /// The end that sends the data, if its transport has counters.
     pub fn sender(&self) -> Option<SenderTotals<'_>> {
         self.transport.sender_totals(self.data_end)
     }
@@ -188,12 +188,12 @@ pub struct WindowStatistics {
     area: f64,
     observed: f64,
     max: f64,
-    /// What the `tcp` table saw last, for sampling on change.
+    /// The last values in the table `tcp`, for sampling on change.
     pub shown: Shown,
 }
 
 impl WindowStatistics {
-    /// The window is `cwnd` segments from `now` on.
+    /// Sets the window to `cwnd` segments from `now` on.
     #[inline]
     pub fn set(&mut self, now: Instant, cwnd: f64) {
         if cwnd != self.current {
@@ -202,7 +202,7 @@ impl WindowStatistics {
             self.max = self.max.max(cwnd);
         }
     }
-    /// Counts the time up to `now`.
+    /// Adds the time up to `now`.
     pub fn settle(&mut self, now: Instant) {
         if self.current > 0.0 {
             let seconds = now.since(self.since).as_secs_f64();
@@ -221,7 +221,7 @@ impl WindowStatistics {
     }
 }
 
-/// Round-trip samples as the sender's own estimator saw them.
+/// Round-trip samples of the sender's estimator.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RttStatistics {
     pub samples: u64,
@@ -259,7 +259,7 @@ mod tests {
         w.set(Instant::from_secs(2), 4.0);
         w.settle(Instant::from_secs(5));
         // 2 segments for 1 s and 4 for 3 s: (2 + 12) / 4 = 3.5; the second before the first window
-        // counts not.
+        // does not count.
         assert_eq!((w.mean(), w.max()), (Some(3.5), Some(4.0)));
     }
 

@@ -1,4 +1,4 @@
-//! Fragmentation on the way, all-or-nothing reassembly at the destination.
+//! Fragmentation at nodes, all-or-nothing reassembly at the destination.
 
 use lasthop_net::DropCause;
 use lasthop_net::ipv4::{self, Reassembler, ReassemblyOut, Whole};
@@ -31,8 +31,7 @@ impl NodeReassembly {
 }
 
 impl World {
-    /// A packet is larger than the MTU of the way out of `node`: it is sent in fragments, or not at
-    /// all.
+    /// Fragments a packet that is larger than the MTU of the port of `node`, or drops it.
     #[cold]
     pub(super) fn fragment(&mut self, now: Instant, node: NodeId, id: PacketId, mtu: u32) {
         let packet = &self.packets[id];
@@ -68,7 +67,7 @@ impl World {
         self.external.release(&whole, &mut self.observer);
     }
 
-    /// A fragment reached its destination.
+    /// Processes a fragment at its destination.
     #[cold]
     pub(super) fn reassemble(&mut self, now: Instant, node: NodeId, id: PacketId) {
         let packet = &self.packets[id];

@@ -1,5 +1,5 @@
-//! Capacity hints on their way: readings of the radio network to the senders of flows. `lte` and
-//! `tcp` are independent of each other.
+//! Capacity hints from the radio network to the senders of flows. `lte` and `tcp` are independent
+//! of each other.
 
 use std::collections::VecDeque;
 
@@ -15,37 +15,37 @@ use crate::probe::{Probes, tables};
 use crate::route::Entry;
 use crate::spec::{HintCarrier, HintSpec};
 
-/// A `[hint]` table at work.
+/// The state of a `[hint]` table.
 pub(super) struct Hinter {
-    /// Its place among all.
+    /// Its number among all.
     number: u32,
     name: Box<str>,
     spec: HintSpec,
     recipients: Vec<Recipient>,
-    /// Direct hints under way, oldest first: when they arrive, for whom, what.
+    /// Direct hints in transit, oldest first: arrival time, recipient, hint.
     under_way: VecDeque<(Instant, usize, Hint)>,
     draw: Draw,
     reports: u64,
 }
 
-/// Where packets to a mobile enter an access.
+/// The access and entry of packets to a mobile.
 pub(super) type Link = (AccessId, Entry);
 
 /// A flow whose sender receives the hints.
 struct Recipient {
     flow: FlowId,
-    /// Where packets to its receiver enter the air.
+    /// The entry of packets to its receiver at the radio access.
     link: Link,
-    /// The number of what reads it.
+    /// The number of its reading in the access.
     watch: u32,
-    /// In the TCP option: what its ACKs carry, and when that was measured.
+    /// With the TCP option: the guidance in its ACKs, and the time of measurement.
     guidance: (Instant, Option<Guidance>),
-    /// The newest notice, and how many there were.
+    /// The newest notice, and the number of notices.
     notice: (Option<Notice>, u8),
 }
 
 impl Recipient {
-    /// From now on the ACKs of `flow`, which is that of this entry, carry `guidance`.
+    /// Sets the guidance in the ACKs of `flow`, which is that of this entry.
     fn set_guidance(&mut self, flow: &mut Flow, measured: Instant, guidance: Option<Guidance>) {
         self.guidance = (measured, guidance);
         flow.transport.set_guidance(flow.data_end.other(), measured, guidance);
@@ -53,8 +53,8 @@ impl Recipient {
 }
 
 impl Hinter {
-    /// The table of this number, and its recipients: the flow, where packets to its mobile enter,
-    /// and the number of what reads that link.
+    /// Creates the table of this number with its recipients: the flow, the entry of packets to its
+    /// mobile, and the number of that link's reading.
     pub fn new(
         number: u32,
         name: &str,
@@ -80,7 +80,7 @@ impl Hinter {
         }
     }
 
-    /// Reports and notices are sent from `start` to `stop`.
+    /// True if reports and notices are sent at `now`, between `start` and `stop`.
     fn sends_at(&self, now: Instant) -> bool {
         let after = |d: Duration| now >= Instant::ZERO + d;
         after(self.spec.start) && !self.spec.stop.is_some_and(after)
@@ -92,13 +92,13 @@ impl Hinter {
         comes.then_some(Instant::ZERO + self.spec.start)
     }
 
-    /// Whether the next report, or notice, is lost on its way.
+    /// True if the next report or notice is lost.
     fn loses_report(&mut self) -> bool {
         self.reports += 1;
         self.draw.happens(2 * self.reports, self.spec.loss.0)
     }
 
-    /// The hint that follows from a reading of a link.
+    /// The hint from a reading of a link.
     fn hint(&self, now: Instant, link: &LinkReading) -> Hint {
         let spec = &self.spec;
         let factor = match spec.error > 0.0 {
@@ -116,7 +116,7 @@ impl Hinter {
         }
     }
 
-    /// A row of the table `hints`.
+    /// Writes a row of the table `hints`.
     fn record(&self, probes: &mut Probes, flow: &str, link: &LinkReading, hint: &Hint) {
         let (Some(table), Some(rate)) = (&mut probes.hints, hint.rate) else { return };
         table.push(&tables::Hints {
@@ -132,18 +132,18 @@ impl Hinter {
     }
 }
 
-/// What hint tables read, and what their hints reach.
+/// The parts of the world that hint tables read and change.
 pub(super) struct HintContext<'a> {
     accesses: &'a mut IndexVec<AccessId, Access>,
     flows: &'a mut IndexVec<FlowId, Flow>,
     probes: &'a mut Probes,
     queue: &'a mut EventQueue<Event>,
-    /// When the run ends.
+    /// End of the run.
     end: Instant,
 }
 
 impl Hinter {
-    /// The sources of the table look at their links.
+    /// Reads the links of the table and sends reports.
     pub fn report(&mut self, now: Instant, x: &mut HintContext<'_>) {
         for i in 0..self.recipients.len() {
             let lost = self.loses_report();
@@ -181,7 +181,7 @@ impl Hinter {
                 if let Some(notice) = hint.notice {
                     recipient.notice = (Some(notice), recipient.notice.1.wrapping_add(1));
                 }
-                // A notice is sent beside the readings that are there.
+                // A notice is sent with the present readings.
                 let (measured, before) = recipient.guidance;
                 let (measured, rate, queue) = match (hint.rate, before) {
                     (None, Some(g)) => (measured, g.rate(), g.queue()),
@@ -199,14 +199,14 @@ impl Hinter {
         }
     }
 
-    /// A direct hint reaches the sender of this flow.
+    /// Takes a direct hint that reaches the sender of this flow.
     fn arrive(&mut self) -> Option<(FlowId, Hint)> {
         let (_, i, hint) = self.under_way.pop_front()?;
         Some((self.recipients[i].flow, hint))
     }
 
-    /// Something happens to the link of a mobile: the recipients of its hints get a notice, the way
-    /// that readings go.
+    /// Notifies the recipients of hints of a change of a mobile's link, by the same transport as
+    /// readings.
     pub fn notify(&mut self, now: Instant, link: Link, notice: Notice, x: &mut HintContext<'_>) {
         if !self.sends_at(now) {
             return;
@@ -225,13 +225,13 @@ impl Hinter {
 }
 
 impl World {
-    /// The hint tables, and what they read and reach.
+    /// The hint tables, and the parts of the world that they read and change.
     pub(super) fn hints(&mut self) -> (&mut [Hinter], HintContext<'_>) {
         let World { hinters, accesses, flows, probes, queue, end, .. } = self;
         (hinters, HintContext { accesses, flows, probes, queue, end: *end })
     }
 
-    /// A direct hint reaches its sender.
+    /// Delivers a direct hint to its sender.
     pub(super) fn on_hint_arrival(&mut self, now: Instant, n: u32) {
         let Some((flow, hint)) = self.hinters[n as usize].arrive() else { return };
         let end: End = self.flows[flow].data_end;
@@ -241,7 +241,7 @@ impl World {
     }
 }
 
-/// `value` rounded to a multiple of `step`; 0: as it is.
+/// `value` rounded to a multiple of `step`; 0: unchanged.
 fn in_steps(value: u64, step: u64) -> u64 {
     (value + step / 2).checked_div(step).map_or(value, |n| n * step)
 }

@@ -1,7 +1,7 @@
-//! Where each packet is, from its sending to its end: the rows of the table `stages`.
+//! Stages of each packet, from its sending to its end: the rows of the table `stages`.
 //!
-//! A packet is in one stage at a time. A note says from when on it is in another; the interval
-//! before it is written then. Intervals can therefore neither overlap nor leave a gap.
+//! A packet is in one stage at a time. A note gives the time from which it is in another; the
+//! interval before that time is written then. Therefore intervals neither overlap nor leave a gap.
 
 use lasthop_net::Packet;
 use lasthop_units::{Duration, FlowId, Id, IndexVec, Instant, PacketId};
@@ -16,17 +16,17 @@ use crate::sink::Table;
 use crate::spec::Spec;
 use crate::transport::Payload;
 
-/// The lives that have not ended, by place in the slab of packets.
+/// The packets whose lives have not ended, by place in the slab of packets.
 #[derive(Default)]
 pub struct Lives {
     open: Vec<Option<Life>>,
-    /// How many fragments and copies there were.
+    /// Number of fragments and copies so far.
     parts: u64,
-    /// What is recorded of them per interval.
+    /// The intervals for which they are recorded.
     pub(super) windows: Option<Windows>,
 }
 
-/// Where a packet is.
+/// The present stage of a packet.
 #[derive(Clone, Copy)]
 struct Life {
     packet: u64,
@@ -35,16 +35,16 @@ struct Life {
     stage: Stage,
     place: DropPoint,
     since: Instant,
-    /// How long it has been in queues.
+    /// Time that it has spent in queues.
     waited: Duration,
 }
 
-/// What happens to a packet.
+/// A turn in the life of a packet.
 #[derive(Clone, Copy)]
 pub enum Turn {
     /// It is sent.
     Sent,
-    /// It is made on the way: a fragment, or a copy.
+    /// It is made along the path: a fragment, or a copy.
     Made,
     /// It is in another stage from now on.
     Stage(Stage),
@@ -54,7 +54,7 @@ pub enum Turn {
     Over,
 }
 
-/// Where the rows go, and the names in them.
+/// The table of the rows, and the names in them.
 pub(super) struct Rows<'a> {
     table: Option<&'a mut Table<tables::Stages<'static>>>,
     flows: &'a IndexVec<FlowId, Flow>,
@@ -66,7 +66,7 @@ impl<'a> Rows<'a> {
         Rows { table: probes.stages.as_mut(), flows, places }
     }
 
-    /// An interval of a life that has ended.
+    /// Writes an interval of a life that has ended.
     fn write(&mut self, life: Life, end: Instant) {
         let Some(table) = &mut self.table else { return };
         if end == life.since {
@@ -85,21 +85,21 @@ impl<'a> Rows<'a> {
 }
 
 impl Lives {
-    /// Those of a run with so many flows, if its scenario records something of them.
+    /// Creates the lives of a run with `flows` flows, if its scenario records them.
     pub fn of(spec: &Spec, flows: usize) -> Option<Box<Lives>> {
         let every = spec.output.windows;
         let windows = every.map(|every| Windows::new(every, flows));
         (spec.output.explain || every.is_some()).then(|| Box::new(Lives { windows, ..Lives::default() }))
     }
 
-    /// One more flow, with the next id.
+    /// Adds a flow, with the next id.
     pub fn add_flow(&mut self) {
         if let Some(windows) = &mut self.windows {
             windows.add_flow();
         }
     }
 
-    /// A packet takes a turn at `at`, at `place`.
+    /// Records a turn of a packet at `at`, at `place`.
     pub(super) fn note(
         &mut self,
         at: Instant,
@@ -126,7 +126,7 @@ impl Lives {
                 let other = |life: &&mut Life| (life.stage, life.place) != (stage, place);
                 let Some(life) = open.as_mut().filter(other) else { return };
                 let before = *life;
-                // A note that comes late cannot change what was before.
+                // A late note cannot change earlier intervals.
                 let since = at.max(before.since);
                 let more = if before.stage.is_queue() { since.since(before.since) } else { Duration::ZERO };
                 *life = Life { stage, place, since, waited: before.waited + more, ..before };
@@ -144,14 +144,14 @@ impl Lives {
         }
     }
 
-    /// The run ends: the rows of lives that are still open.
+    /// Writes, at the end of the run, the rows of lives that are still open.
     pub(super) fn end(&mut self, now: Instant, rows: &mut Rows<'_>) {
         self.open.drain(..).flatten().for_each(|life| rows.write(life, now.max(life.since)));
     }
 }
 
 impl World {
-    /// A packet takes a turn at `at`, at `place`.
+    /// Records a turn of a packet at `at`, at `place`.
     #[cold]
     pub(super) fn note_life(&mut self, at: Instant, id: PacketId, turn: Turn, place: DropPoint) {
         let World { packets, lives: Some(lives), probes, flows, nodes, accesses, .. } = self else { return };
@@ -176,8 +176,8 @@ mod tests {
     const TEXT: &str = "[scenario]\nname = 'lives'\nduration = '1 s'\n\
         [link.x]\nbetween = ['a', 'b']\n[flow.f]\nfrom = 'a'\nto = 'b'\n";
 
-    /// A turn: when [ns], the place of the packet in the slab, its number if it is still there,
-    /// what happens, and where.
+    /// A turn: time [ns], place of the packet in the slab, its number if it is still there, kind of
+    /// turn, and place.
     type Note = (u64, usize, Option<u64>, Turn, DropPoint);
 
     /// The lives after these turns.
@@ -185,7 +185,7 @@ mod tests {
         rows(&mut Lives::default(), notes, None).0
     }
 
-    /// The lives after these turns and, if the run ends then, its end; and the rows: packet, part,
+    /// The lives after these turns and, if given, the end of the run; and the rows: packet, part,
     /// stage, place, start and end [ns].
     fn rows(lives: &mut Lives, notes: &[Note], end: Option<u64>) -> (Lives, Vec<String>) {
         let world = world(TEXT);
@@ -233,7 +233,7 @@ mod tests {
     const LINK: fn() -> DropPoint = || DropPoint::Access(AccessId::from_index(0), 0);
 
     /// Each interval begins where the one before ends, so together they are the life, 10 to 90;
-    /// what has waited is the time in queues alone.
+    /// the waiting time is the time in queues alone.
     #[test]
     fn the_intervals_of_a_life_join_from_its_sending_to_its_end() {
         let way = [
@@ -255,10 +255,10 @@ mod tests {
         assert!(lives.open[0].is_none());
     }
 
-    /// Accesses catch up: a note may be about a moment before the last one. The interval that is
-    /// written stays, and one without length is none.
+    /// Accesses catch up: a note may concern a moment before the last one. The interval that is
+    /// written stays, and an interval without length is not written.
     #[test]
-    fn a_late_note_changes_nothing_of_what_was_before() {
+    fn a_late_note_does_not_change_earlier_intervals() {
         let all = [
             (10, 0, Some(7), Turn::Sent, node(0)),
             (20, 0, Some(7), Turn::Stage(Stage::Queue), LINK()),
@@ -279,10 +279,10 @@ mod tests {
         assert_eq!(rows, ["7 0 node a 0 5", "7 0 queue x.forward 5 20"], "and ends with the run");
     }
 
-    /// A packet of number 7 is replaced by two fragments, each a part with a number of its own;
-    /// their places in the slab may be those of packets that have gone.
+    /// A packet of number 7 is replaced by two fragments, each a part with its own number; their
+    /// places in the slab may be those of packets that have left.
     #[test]
-    fn what_is_made_on_the_way_has_a_part_of_its_own() {
+    fn packets_made_along_the_path_have_a_part_of_their_own() {
         let all = [
             (0, 0, Some(7), Turn::Sent, node(0)),
             (4, 0, Some(7), Turn::Over, node(0)),
@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(lives.parts, 2);
     }
 
-    /// What was sent before notes were taken has no life.
+    /// A packet that was sent before recording began has no life.
     #[test]
     fn a_packet_without_a_life_has_no_rows() {
         let all = [

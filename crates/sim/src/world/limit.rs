@@ -1,4 +1,4 @@
-//! What limits each sender: the rows of the table `limits`.
+//! Limits of each sender: the rows of the table `limits`.
 
 use lasthop_units::Instant;
 
@@ -6,17 +6,17 @@ use crate::probe::tables;
 use crate::sink::Table;
 use crate::transport::SenderLimit;
 
-/// What is known of a sender, and the rows that may still change.
+/// The state of a sender, and the rows that may still change.
 ///
-/// That a silence ends with a timeout is known when the timer expires. Rows that begin after the
-/// sender's last segment, sent or received, are therefore held back.
+/// The cause of an idle period that ends with a timeout is known only when the timer expires. Rows
+/// that begin after the sender's last segment, sent or received, are therefore held back.
 #[derive(Default)]
 pub struct LimitTrack {
-    /// Since when each cause holds; the last one is in force.
+    /// The start of each cause; the last one is in force.
     held: Vec<(Instant, &'static str)>,
     /// Segments and timeouts so far.
     seen: Option<SenderLimit>,
-    /// When the sender has last sent or received a segment.
+    /// When the sender last sent or received a segment.
     active: Instant,
     /// The cause of the last row that was written.
     written: &'static str,
@@ -26,7 +26,7 @@ pub struct LimitTrack {
 const TIMEOUT: &str = "timeout";
 
 impl LimitTrack {
-    /// The sender is as `limit` says from `now` on.
+    /// Records the limit of the sender from `now` on.
     pub fn note(&mut self, now: Instant, limit: SenderLimit) {
         let seen = self.seen.replace(limit);
         let is_active = seen.is_none_or(|seen| seen.segments != limit.segments);
@@ -46,8 +46,8 @@ impl LimitTrack {
         }
     }
 
-    /// Writes the rows that cannot change any more: those before the sender's last segment, and at
-    /// the end of the run all of them.
+    /// Writes the rows that cannot change any more: those before the sender's last segment, or all
+    /// rows at the end of the run.
     pub fn write(&mut self, table: &mut Table<tables::Limits<'static>>, flow: &str, over: bool) {
         let (held, active) = (&mut self.held, self.active);
         let done = if over { held.len() } else { held.partition_point(|(since, _)| *since < active) };

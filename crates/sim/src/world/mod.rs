@@ -51,7 +51,7 @@ use fragment::NodeReassembly;
 use snoop::SnoopNode;
 use trigger::Triggers;
 
-/// A node: a name, and what it does with fragments.
+/// A node: its name and its handling of fragments.
 struct Node {
     name: Box<str>,
     reassembly: NodeReassembly,
@@ -63,15 +63,15 @@ impl Node {
     }
 }
 
-/// Every so many events it is looked whether time has moved (a power of two, so that the question
-/// costs nothing).
+/// Number of events between two checks that simulated time has advanced (a power of two, for a
+/// cheap test).
 const STANDSTILL: u64 = 1 << 21;
 
-/// Every so many events the flag of the caller's attention is read: few, because a TTI of a
-/// large network takes milliseconds, and a power of two.
+/// Number of events between two reads of the caller's attention flag: few, because a TTI of a large
+/// network takes milliseconds, and a power of two.
 const LOOK_UP: u64 = 1 << 4;
 
-/// Where time was when it was last looked whether it moves.
+/// The simulated time at the last check that it advances.
 #[derive(Default)]
 struct Progress(Option<Instant>);
 
@@ -98,7 +98,7 @@ pub struct World {
     queue: EventQueue<Event>,
     end: Instant,
     packets: Slab<PacketId, Packet>,
-    /// Number of the next packet: packets are numbered in the order in which they enter.
+    /// Number of the next packet: packets are numbered in the order in which they enter the world.
     serial: u64,
     account: Account,
     nodes: IndexVec<NodeId, Node>,
@@ -109,60 +109,61 @@ pub struct World {
     hinters: Vec<hint::Hinter>,
     pub(crate) monitor: FlowMonitor,
     pub(crate) changes: Changes,
-    /// What `[[when]]` tables wait for.
+    /// The conditions of the `[[when]]` tables.
     triggers: Option<Box<Triggers>>,
     progress: Progress,
-    /// A policy of the caller's own has failed, or a change does not fit: the run ends.
+    /// The error that ends the run: a caller's own policy has failed, or a change is invalid.
     fault: Option<Box<Error>>,
-    /// Raised when the caller has to be called back.
+    /// Set when the caller must be called back.
     pub(crate) attention: Attention,
     pub(crate) probes: Probes,
-    /// Packets are noted on their way: in the table `packets` or a capture.
+    /// Packets are recorded on their path, in the table `packets` or in a capture.
     watched: bool,
     /// The packet capture.
     pub(crate) observer: Option<Box<Observer>>,
-    /// Reused between calls: no entity allocates for its output.
+    /// Reused between calls, so that no entity allocates for its output.
     output: AccessOutput,
-    /// More of the same: what is delivered may be answered at once, and the answer enters an access
-    /// while the steps of the first are carried out.
+    /// Further lists of steps: a delivered packet may be answered at once, and the answer enters an
+    /// access while the steps of the first are carried out.
     spare: Vec<Vec<Step>>,
     app_actions: Vec<lasthop_net::app::Action>,
-    /// Real packets, in a run that has some.
+    /// Real packets, if the run has some.
     external: Externals,
-    /// Where each packet is, with `output.explain`.
+    /// The location of each packet, with `output.explain`.
     lives: Option<Box<life::Lives>>,
 }
 
 impl World {
-    /// The time of the last thing that happened.
+    /// Returns the time of the last event.
     pub fn now(&self) -> Instant {
         self.queue.now()
     }
-    /// When the scenario ends.
+    /// Returns the end of the scenario.
     pub fn end(&self) -> Instant {
         self.end
     }
-    /// Events so far.
+    /// Returns the number of events so far.
     pub fn events(&self) -> u64 {
         self.queue.events_taken()
     }
-    /// Work done: events, and packets sent, cut and copied (one event may move many that arrive at
-    /// one instant).
+    /// Returns the work done: events, and packets sent, cut and copied (one event may move many
+    /// packets that arrive at one instant).
     pub fn work(&self) -> u64 {
         self.queue.events_taken() + self.serial + self.account.made.packets
     }
-    /// The account of packets and octets.
+    /// Returns the account of packets and octets.
     pub fn account(&self) -> &Account {
         &self.account
     }
 
-    /// Lets everything happen that comes before `t` (at the end of the run: and at it) and moves
-    /// the clock there, but does no more work than `budget`: false when that was used up first,
-    /// or when the caller has raised its attention flag.
+    /// Processes all events before `t` (at the end of the run: also those at `t`) and advances the
+    /// clock to `t`, with no more work than `budget`. Returns false if the budget was used up first
+    /// or the caller has set its attention flag.
     ///
     /// # Errors
-    /// Time stands still: millions of events belong to one instant. A policy of the caller's own
-    /// has failed. A change that waited for a sender's variable does not fit what is in force.
+    /// Time does not advance: millions of events belong to one instant. A caller's own policy has
+    /// failed. A change that waited for a sender's variable is not valid with the configuration in
+    /// force.
     pub fn step(&mut self, t: Instant, budget: u64) -> Result<bool, Error> {
         let limit = self.work().saturating_add(budget);
         let (t, last) =
@@ -200,7 +201,7 @@ impl World {
         Ok(true)
     }
 
-    /// Checks the account's bytes against the packets that are there, and the octets of every TCP
+    /// Checks the account's octets against the packets that exist, and the octets of every TCP
     /// stream.
     fn check_octets(&self) {
         self.account.check_bytes(self.packets.iter().map(|(_, p)| p.size));
@@ -232,8 +233,8 @@ impl World {
         }
     }
 
-    /// Packets that the entities hold, counted one by one: must equal the slab's. A deep check for
-    /// tests and the end of a debug run.
+    /// Returns the number of packets that the entities hold, counted one by one; it must equal the
+    /// slab's count. A slow check for tests and for the end of a debug run.
     pub fn held_by_entities(&self) -> usize {
         let accesses: usize = self.accesses.iter().map(Access::packets_inside).sum();
         let fragmented: usize = self.nodes.iter().map(|n| n.reassembly.packets_inside()).sum();
@@ -241,6 +242,6 @@ impl World {
     }
 }
 
-/// Summing the sizes of all packets takes as long as there are packets: debug builds do it this
-/// often.
+/// Events between two sums of all packet sizes in debug builds; a sum takes time in proportion to
+/// the number of packets.
 const EVENTS_PER_CHECK_OF_OCTETS: u64 = 64;

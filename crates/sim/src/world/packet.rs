@@ -1,4 +1,4 @@
-//! Packets on their way: in, from hop to hop, and out in exactly one way.
+//! Packets in the world: entry, forwarding from hop to hop, and exit in exactly one manner.
 
 use lasthop_net::app::Arrival;
 use lasthop_net::{Content, DropCause, Ecn, Item};
@@ -21,7 +21,8 @@ pub type Packet = lasthop_net::Packet<Payload>;
 const _: () = assert!(size_of::<Packet>() <= 128);
 
 impl World {
-    /// A transport sends: a packet of `size` IP bytes enters the world at the end `from` of `flow`.
+    /// A transport sends: a packet of `size` IP octets enters the world at the end `from` of
+    /// `flow`.
     #[inline]
     pub(super) fn send(&mut self, now: Instant, flow: FlowId, from: End, size: u32, payload: Payload) {
         let f = &mut self.flows[flow];
@@ -62,8 +63,8 @@ impl World {
         self.leave(now, src, self.routes.port(src, dst), id);
     }
 
-    /// The source delays the packet (`scenario.jitter`). Kept out of [`send`](Self::send), so that
-    /// a run without does not pay.
+    /// Delays the packet at its source (`scenario.jitter`). Separate from [`send`](Self::send), so
+    /// that a run without jitter has no cost.
     #[cold]
     #[inline(never)]
     fn process(&mut self, now: Instant, from: End, id: PacketId) {
@@ -76,7 +77,7 @@ impl World {
         }
     }
 
-    /// A packet is at `node` and is passed on: to a port, or up to the transport.
+    /// Forwards a packet at `node`: to a port, or up to the transport.
     #[inline]
     pub(super) fn forward(&mut self, now: Instant, node: NodeId, id: PacketId) {
         let packet = &self.packets[id];
@@ -86,18 +87,19 @@ impl World {
         self.leave(now, node, self.routes.port(node, packet.dst), id);
     }
 
-    /// A packet leaves `node` by `port`.
+    /// Sends a packet from `node` through `port`.
     #[inline]
     pub(super) fn leave(&mut self, now: Instant, node: NodeId, port: Option<Port>, id: PacketId) {
         match port {
             Some(Port::Access(access, entry)) => self.enter(now, node, access, entry, id),
             Some(Port::Snoop(agent)) => self.pass_snoop(now, agent, id),
-            // The scenario's check refuses flows without a route; only a bug can come here.
+            // The check of the scenario refuses flows without a route: only a fault in the program
+            // reaches this.
             None => self.drop_packet(now, id, Cause::Net(DropCause::NoRoute), DropPoint::Node(node)),
         }
     }
 
-    /// A packet enters an access at `node`, in fragments where it is too large.
+    /// Passes a packet into an access at `node`, in fragments if it is too large.
     #[inline(always)]
     fn enter(&mut self, now: Instant, node: NodeId, id: AccessId, entry: Entry, packet: PacketId) {
         let p = &self.packets[packet];
@@ -114,7 +116,7 @@ impl World {
         }
     }
 
-    /// A clock of an access is due.
+    /// Processes an expired clock of an access.
     #[inline]
     pub(super) fn on_access(&mut self, now: Instant, id: AccessId, clock: Clock) {
         let clocks = &mut Clocks::of(&mut self.queue, id);
@@ -125,7 +127,7 @@ impl World {
             self.carry_out(now, id);
         }
         let Some(node) = self.output.arrived_at() else { return };
-        // The list stays in its place: no link delivers while other accesses take these packets.
+        // The list stays in its place: no link delivers while other accesses process these packets.
         let mut i = 0;
         while let Some((packet, ecn)) = self.output.arrived(i) {
             i += 1;
@@ -138,8 +140,8 @@ impl World {
         self.output.clear_arrived();
     }
 
-    /// After every call of an access from outside: notes when it has to be called again, then
-    /// carries out what it has produced.
+    /// Called after every call of an access from outside: notes when it must be called again, then
+    /// carries out the steps that it has produced.
     #[inline(never)]
     pub(super) fn settle(&mut self, now: Instant, id: AccessId) {
         self.accesses[id].set_clocks(&mut Clocks::of(&mut self.queue, id));
@@ -161,7 +163,7 @@ impl World {
                     self.forward(now, to, packet);
                 }
                 Step::Copy(item) => {
-                    // Made before the original is passed on: that may be gone afterwards.
+                    // Made before the original is forwarded, which may free it.
                     let id = self.copy(now, item.id, access);
                     self.output.arrives_too(Item { id, ..item });
                 }
@@ -208,7 +210,7 @@ impl World {
         self.spare.push(steps);
     }
 
-    /// One more packet like this one, which a link has made.
+    /// Copies a packet that a link has duplicated.
     fn copy(&mut self, now: Instant, packet: PacketId, access: AccessId) -> PacketId {
         let copy = self.packets[packet].clone();
         self.external.hold(&copy.payload);
@@ -220,7 +222,7 @@ impl World {
         id
     }
 
-    /// A packet has reached the node it was sent to.
+    /// Processes a packet that has reached its destination node.
     #[inline]
     fn arrive(&mut self, now: Instant, node: NodeId, id: PacketId) {
         if self.packets[id].fragment.is_some() {
@@ -239,7 +241,7 @@ impl World {
             f.marked += u64::from(ecn == Ecn::Ce);
             self.monitor.received(now, flow, packet.size, sent);
         }
-        // Read in its place: a copy of the whole packet takes some thirty instructions.
+        // Read in its place: a copy of the whole packet takes about thirty instructions.
         match f.transport.handle_packet(now, &mut packet.payload, ecn) {
             Arrived::Taken => {
                 self.packets.discard(id);
@@ -256,7 +258,7 @@ impl World {
         }
     }
 
-    /// A packet leaves by a drop: into the account, the flow's counters and the `drops` table.
+    /// Drops a packet and records it in the account, the flow's counters and the `drops` table.
     pub(super) fn drop_packet(&mut self, at: Instant, id: PacketId, cause: Cause, place: DropPoint) {
         if self.lives.is_some() {
             self.note_life(at, id, Turn::Over, place);
@@ -281,8 +283,8 @@ impl World {
         self.external.release(&packet, &mut self.observer);
     }
 
-    /// A packet passes a point of observation: for the tables, where that is its source or its
-    /// destination, and for the capture.
+    /// Records a packet at a point of observation: in the tables, if the point is its source or its
+    /// destination, and in the capture.
     #[cold]
     #[inline(never)]
     pub(super) fn observe(&mut self, now: Instant, place: ObservationPoint, id: PacketId) {

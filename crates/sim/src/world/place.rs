@@ -1,11 +1,11 @@
-//! Where something happens to a packet, by number and by name.
+//! Where an event happens to a packet, by number and by name.
 
 use lasthop_units::{AccessId, IndexVec, NodeId};
 
 use super::Node;
 use crate::access::{Access, Adapter};
 
-/// Where something happened, for the tables.
+/// The place of a drop, for the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropPoint {
     /// A node.
@@ -14,7 +14,7 @@ pub enum DropPoint {
     Access(AccessId, u32),
 }
 
-/// What has names.
+/// The parts of the world that have names.
 #[derive(Clone, Copy)]
 pub(super) struct Places<'a> {
     pub nodes: &'a IndexVec<NodeId, Node>,
@@ -22,7 +22,7 @@ pub(super) struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    /// The name in the tables.
+    /// Returns the name in the tables.
     pub fn name(self, place: DropPoint) -> &'a str {
         match place {
             DropPoint::Node(node) => &self.nodes[node].name,

@@ -1,5 +1,5 @@
-//! A TCP-terminating proxy: a flow that leads through one is a row of connections, each a flow of
-//! the world, and sockets that face each other inside the proxy hand over what they get.
+//! A TCP-terminating proxy. A flow through proxies is a series of connections, each a flow of the
+//! world. The two sockets inside a proxy pass the data that they receive to each other.
 
 use lasthop_units::{FlowId, IndexVec, Instant};
 
@@ -9,8 +9,7 @@ use crate::event::End;
 use crate::transport::ConnectionEvent;
 
 impl Flow {
-    /// The two sockets that face each other where the socket at `end` does: the connection before
-    /// and after.
+    /// Returns the connections before and after the proxy that contains the socket at `end`.
     #[inline]
     fn facing(&self, id: FlowId, end: End) -> Option<(FlowId, FlowId)> {
         let leg = self.leg.as_deref()?;
@@ -22,8 +21,8 @@ impl Flow {
 }
 
 impl World {
-    /// Takes the events of a socket inside a proxy and hands over what can be. False: this socket
-    /// is an application's.
+    /// Processes the events of a socket inside a proxy and passes on the data that can be. Returns
+    /// `None` if this socket is an application's.
     #[inline]
     pub(super) fn relay(&mut self, now: Instant, flow: FlowId, end: End) -> Option<bool> {
         let (before, after) = self.flows[flow].facing(flow, end)?;
@@ -35,7 +34,7 @@ impl World {
         while let Some(report) = self.flows[flow].transport.poll_event(end) {
             self.flows[flow].note_report(&mut self.probes, now, end, &report);
             match report.event {
-                // A connection has been accepted: the second one is opened.
+                // A connection has been accepted: opens the second one.
                 ConnectionEvent::Established if end == End::B => self.open_leg(now, after),
                 ConnectionEvent::PeerClosed => {
                     if let Some(leg) = self.flows[before].leg.as_deref_mut() {
@@ -56,7 +55,7 @@ impl World {
         self.service(now, flow, End::A);
     }
 
-    /// One side was reset or gave up: so is the other, once.
+    /// Aborts the other side, once, after one side was reset or gave up.
     fn break_relay(&mut self, now: Instant, failed: FlowId, before: FlowId, after: FlowId) {
         let Some(leg) = self.flows[before].leg.as_deref_mut() else { return };
         if std::mem::replace(&mut leg.broken, true) {
@@ -67,8 +66,8 @@ impl World {
         self.service(now, other, end);
     }
 
-    /// Moves octets both ways between the facing sockets; services the one that is not `flow`'s.
-    /// True: `flow`'s own may have something to send.
+    /// Moves octets in both directions between the two sockets inside the proxy and services the
+    /// socket that is not of `flow`. Returns true if the socket of `flow` may have data to send.
     fn hand_over(&mut self, now: Instant, flow: FlowId, before: FlowId, after: FlowId) -> bool {
         let Some((a, b)) = self.flows.get_two_mut(before, after) else { return false };
         let Some(leg) = a.leg.as_deref_mut().filter(|leg| !leg.broken) else { return false };
@@ -81,7 +80,7 @@ impl World {
     }
 }
 
-/// What does not hold about the relays of a split flow.
+/// Returns a description of an invariant of a split flow's relays that does not hold.
 pub(super) fn audit_relays(flows: &IndexVec<FlowId, Flow>, before: FlowId) -> Option<String> {
     let flow = &flows[before];
     let leg = flow.leg.as_deref()?;

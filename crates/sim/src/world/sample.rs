@@ -1,5 +1,5 @@
-//! The rows of the tables, and when they are written. A flow writes its rows itself: it needs the
-//! probes for it, not the world.
+//! The rows of the tables, and when they are written. A flow writes its rows itself: this needs
+//! only the probes, not the world.
 
 use lasthop_units::{Duration, Instant};
 use serde_json::Value;
@@ -16,7 +16,7 @@ use crate::spec::{ControlSampling, TcpSampling};
 use crate::transport::{ConnectionEvent, Report};
 
 impl World {
-    /// The sampling probe looks at everything it watches, and comes again.
+    /// Takes all samples that are due and schedules the next.
     pub(super) fn on_sample(&mut self, now: Instant) {
         if self.probes.sampling.tcp == TcpSampling::Interval && self.probes.tcp.is_some() {
             for flow in self.flows.iter() {
@@ -46,10 +46,10 @@ impl World {
         }
     }
 
-    /// `tcp_info` of the sender of the flow called `name`, under Linux's names.
+    /// Returns `tcp_info` of the sender of the flow called `name`, under Linux's names.
     ///
     /// # Errors
-    /// No such flow, or one without TCP.
+    /// The flow does not exist or does not use TCP.
     pub fn tcp_info(&self, name: &str) -> Result<Value, Error> {
         let Some(f) = self.flows.iter().find(|f| &*f.name == name) else {
             let near = crate::config::suggest(name, self.flows.iter().map(|f| &*f.name));
@@ -62,8 +62,8 @@ impl World {
 }
 
 impl Flow {
-    /// After a segment reached the sender of the data: its statistics, and a row if the scenario
-    /// has one.
+    /// Called after a segment has reached the sender of the data: updates its statistics, and
+    /// writes a row if the scenario has the table.
     #[inline]
     pub(super) fn watch_sender(&mut self, probes: &mut Probes, now: Instant) {
         let Some(sender) = self.transport.sender_state(self.data_end) else { return };
@@ -86,7 +86,7 @@ impl Flow {
         }
     }
 
-    /// A row of the `tcp` table.
+    /// Writes a row of the `tcp` table.
     pub(super) fn note_tcp(&self, probes: &mut Probes, now: Instant, trigger: &str) {
         let (Some(table), Some(_)) = (&mut probes.tcp, self.started) else { return };
         let Some(row) = self.transport.sender_row(self.data_end) else { return };
@@ -101,7 +101,8 @@ impl Flow {
         });
     }
 
-    /// After the sender at `end` has sent all that it may: what it waits for from now on.
+    /// Called after the sender at `end` has sent all that it may: records what limits it from now
+    /// on.
     #[cold]
     pub(super) fn watch_limit(&mut self, probes: &mut Probes, now: Instant, end: End) {
         if end != self.data_end || self.started.is_none() {
@@ -112,14 +113,14 @@ impl Flow {
         self.write_limits(probes, false);
     }
 
-    /// Rows of the `limits` table; all that there are, if the run is over.
+    /// Writes the complete rows of the `limits` table; all rows, if the run is over.
     pub(super) fn write_limits(&mut self, probes: &mut Probes, over: bool) {
         if let (Some(track), Some(table)) = (&mut self.limit, &mut probes.limits) {
             track.write(table, &self.name, over);
         }
     }
 
-    /// A row of the `media` table about the time since the last one.
+    /// Writes a row of the `media` table about the time since the last row.
     pub(super) fn note_media(&mut self, probes: &mut Probes, now: Instant) {
         let (Some(table), Some(_)) = (&mut probes.media, self.started) else { return };
         let Some(m) = self.app.media() else { return };
@@ -146,7 +147,7 @@ impl Flow {
         });
     }
 
-    /// Rows of the `cc` table.
+    /// Writes rows of the `cc` table.
     #[cold]
     pub(super) fn note_control(&mut self, probes: &mut Probes, now: Instant, moment: Moment) {
         if self.started.is_some() {
@@ -156,7 +157,7 @@ impl Flow {
         }
     }
 
-    /// A row of the `packets` table about one of its packets.
+    /// Writes a row of the `packets` table about one of the flow's packets.
     #[cold]
     pub(super) fn note_packet(
         &self,
@@ -185,7 +186,7 @@ impl Flow {
         });
     }
 
-    /// A row of the `drops` table about one of its packets.
+    /// Writes a row of the `drops` table about one of the flow's packets.
     #[cold]
     pub(super) fn note_drop(
         &self,
@@ -208,7 +209,8 @@ impl Flow {
         });
     }
 
-    /// A row of the `pdus` table: one of its packets is about to be dropped, and was in this PDU.
+    /// Writes a row of the `pdus` table: one of the flow's packets, which was in this PDU, is about
+    /// to be dropped.
     #[cold]
     pub(super) fn note_pdu(
         &self,
@@ -235,7 +237,7 @@ impl Flow {
         });
     }
 
-    /// A row of the `events` table.
+    /// Writes a row of the `events` table.
     #[cold]
     pub(super) fn note(
         &self,
@@ -248,7 +250,7 @@ impl Flow {
         probes.event(now, &format!("flow/{}", self.name), kind, value, detail);
     }
 
-    /// What the transport reported of an end.
+    /// Writes a row about a report of the transport at an end.
     #[cold]
     pub(super) fn note_report(&mut self, probes: &mut Probes, now: Instant, end: End, report: &Report) {
         let side = if end == self.data_end { "sender" } else { "receiver" };

@@ -1,4 +1,4 @@
-//! Snoop agents in the world: a node that looks at what it passes on.
+//! Snoop agents in the world: a node that inspects the packets that it forwards.
 
 use std::collections::BTreeMap;
 
@@ -15,24 +15,24 @@ use crate::access::{Access, Adapter, Cause};
 use crate::event::{Event, Wake};
 use crate::route::{Port, Row};
 
-/// An agent, wired into the world.
+/// A snoop agent of a node in the world.
 pub struct SnoopNode {
     pub node: NodeId,
     pub config: SnoopConfig,
-    /// The node's routes, which its entry in the world's table hides.
+    /// The node's routes, which its entry in the world's table replaces.
     pub ports: Row,
-    /// Ports that lead to mobiles; `None`: those of the radio.
+    /// Ports that lead to mobiles; `None`: the ports of the radio.
     towards: Option<Port>,
     /// One agent per connection that has sent data to a mobile.
     agents: BTreeMap<FlowId, Snoop<Packet>>,
-    /// False: it passes everything on and stores nothing.
+    /// False: the agent forwards everything and stores nothing.
     running: bool,
     wake: Wake,
     output: SnoopOut<Packet>,
 }
 
 impl SnoopNode {
-    /// An agent at `node`, whose routes it takes over.
+    /// Creates an agent at `node`, which takes over its routes.
     pub fn new(node: NodeId, config: SnoopConfig, ports: Row, towards: Option<Port>) -> SnoopNode {
         SnoopNode {
             node,
@@ -45,7 +45,7 @@ impl SnoopNode {
             output: SnoopOut::default(),
         }
     }
-    /// The agent loses its memory and stops, or begins anew.
+    /// Clears the agent's memory, then stops or restarts it.
     pub fn run(&mut self, run: bool) {
         self.running = run;
         self.agents.values_mut().for_each(Snoop::forget);
@@ -60,7 +60,7 @@ impl SnoopNode {
 }
 
 impl World {
-    /// A packet passes a node with an agent.
+    /// Processes a packet that passes a node with an agent.
     pub(super) fn pass_snoop(&mut self, now: Instant, index: u32, id: PacketId) {
         let s = &mut self.snoops[index as usize];
         let (node, packet) = (s.node, &self.packets[id]);
@@ -102,7 +102,7 @@ impl World {
         self.send_snooped(now, index);
     }
 
-    /// Sends the copies that an agent made.
+    /// Sends the copies that an agent has made.
     fn send_snooped(&mut self, now: Instant, index: u32) {
         let mut output = std::mem::take(&mut self.snoops[index as usize].output);
         for packet in output.down.drain(..).chain(output.up.drain(..)) {
@@ -123,7 +123,7 @@ impl World {
     }
 }
 
-/// What the agents did, one object per node and connection.
+/// Returns the counters of the agents, one object per node and connection.
 pub(super) fn summary(
     snoops: &[SnoopNode],
     nodes: &IndexVec<NodeId, Node>,

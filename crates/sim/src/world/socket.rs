@@ -1,4 +1,4 @@
-//! Applications and transports: connecting, listening, and when to poll again.
+//! Applications and transports: connecting, listening, and the times of the next poll.
 
 use lasthop_net::app::{Action as AppAction, Arrival};
 use lasthop_units::{FlowId, Instant};
@@ -11,8 +11,8 @@ use crate::event::{End, Event};
 use crate::transport::{ConnectionEvent, Payload};
 
 impl World {
-    /// A flow begins: B listens, A connects (TCP) or the application sends at once (UDP). A
-    /// stopped flow continues.
+    /// Starts a flow: B listens, A connects (TCP) or the application sends at once (UDP). A stopped
+    /// flow continues.
     pub(super) fn start_flow(&mut self, now: Instant, flow: FlowId) {
         let f = &mut self.flows[flow];
         let first = f.started.is_none();
@@ -35,7 +35,7 @@ impl World {
         }
     }
 
-    /// The application of a flow does so; what it wrote before is still delivered.
+    /// Passes a command to the application of a flow; data that it wrote before is still delivered.
     pub(super) fn command_flow(&mut self, now: Instant, flow: FlowId, command: AppCommand<'_>) {
         let f = &mut self.flows[flow];
         if f.command(now, command, &mut self.probes, &mut self.app_actions) {
@@ -60,7 +60,7 @@ impl World {
         }
     }
 
-    /// The connection has taken a packet at an end.
+    /// Processes a packet that the connection has received at an end.
     #[inline]
     pub(super) fn on_taken(&mut self, now: Instant, flow: FlowId, end: End) {
         if self.probes.sampling.senders && end == self.flows[flow].data_end {
@@ -80,11 +80,11 @@ impl World {
         self.do_app_actions(now, flow);
     }
 
-    /// After anything that may have moved an endpoint: send what it has to send, call the
-    /// application, set the timer. The application's answer may make it send again, so until
-    /// nothing is left.
+    /// Called after any event that may have changed the state of an endpoint: sends what is due,
+    /// calls the application, sets the timer. Repeats until nothing is left, because the
+    /// application's answer may cause further sending.
     pub(super) fn service(&mut self, now: Instant, flow: FlowId, end: End) {
-        // The applications of a flow that is split are with its first connection.
+        // The applications of a split flow belong to its first connection.
         let owner = self.flows[flow].connection(flow, End::A);
         loop {
             self.transmit(now, flow, end);
@@ -123,10 +123,10 @@ impl World {
         }
     }
 
-    /// Events and progress of an endpoint, for its application and the tables.
+    /// Passes the events and the progress of an endpoint to its application and the tables.
     #[inline]
     fn on_transport_events(&mut self, now: Instant, flow: FlowId, owner: FlowId, end: End) {
-        // Most calls find no event: this way asks the transport once.
+        // Most calls find no event: this path queries the transport only once.
         if let Some((fresh, room)) = self.flows[flow].transport.quiet(end) {
             let app = &mut self.flows[owner].app;
             if fresh > 0 {
@@ -156,9 +156,9 @@ impl World {
         if fresh > 0 {
             self.flows[owner].app.on_delivered(now, end, fresh, &mut self.app_actions);
         }
-        // Not while a write of the application waits to be done: the application would see the room
-        // twice. An application that has nothing to write is called as well: when it has, nothing
-        // may be in flight whose ACK would lead to a call then.
+        // Not while a write of the application is pending: it would count the free space twice. An
+        // application that has nothing to write is called as well: when it has data later, there
+        // may be no segment in flight whose ACK would cause a call.
         if self.app_actions.is_empty() {
             let room = self.flows[flow].transport.room(end);
             if room > 0 {
@@ -195,7 +195,8 @@ impl World {
                 }
                 AppAction::SendDatagram { end, message } => {
                     let (size, datagram) = Payload::datagram(end, message);
-                    // To a group: the first receiver's copy is the last, with which all go.
+                    // To a group: the message is sent to each further receiver first, last to the
+                    // first receiver.
                     for i in 0..self.flows[flow].copies.len() {
                         let copy = self.flows[flow].copies[i];
                         self.flows[copy].app.copied(message.size);
@@ -203,7 +204,7 @@ impl World {
                     }
                     self.send(now, flow, end, size, datagram);
                 }
-                // It comes again after what was refused.
+                // Repeated after the action that was refused.
                 AppAction::Close { end } if refused[end as usize] => {}
                 AppAction::Close { end } => {
                     let connection = self.flows[flow].connection(flow, end);

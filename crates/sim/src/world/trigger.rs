@@ -1,7 +1,7 @@
-//! Changes that wait for a variable of a sender (`[[when]]`), and faults that last round trips of
-//! one.
+//! Changes that wait for a variable of a sender (`[[when]]`), and faults whose duration is given in
+//! round trips of a sender.
 //!
-//! Here is only what decides when. What is done is worked out by `Changes` and applied by the
+//! This module decides only the time. The change itself is computed by `Changes` and applied by the
 //! world, as an `[[at]]` change is.
 
 use lasthop_units::{Duration, FlowId, IndexVec, Instant};
@@ -12,38 +12,38 @@ use crate::probe::Probes;
 use crate::spec::{FaultSpec, ROUND, Spec, Wanted, When};
 use crate::transport::{Observation, Observed, Observer};
 
-/// What a run waits for.
+/// The conditions that a run waits for.
 pub(super) struct Triggers {
-    /// By number of the table.
+    /// The watches, by number of the `[[when]]` table.
     watches: Vec<Watch>,
-    /// Of each flow that is watched.
+    /// The round trips of each watched flow.
     rounds: Vec<(FlowId, Rounds)>,
-    /// Faults that last round trips.
+    /// Faults with a duration in round trips.
     faults: Vec<FaultRounds>,
-    /// Round trips that are waited for.
+    /// Round trips that are awaited.
     waits: Vec<Wait>,
 }
 
-/// A fault that lasts so many round trips of a flow.
+/// A fault that lasts a number of round trips of a flow.
 struct FaultRounds {
     name: Box<str>,
     flow: FlowId,
     rounds: u64,
 }
 
-/// What one table waits for.
+/// The condition of one `[[when]]` table.
 struct Watch {
-    /// In the table `events`.
+    /// The text for the table `events`.
     words: Box<str>,
     variable: Box<str>,
     wanted: Wanted,
-    /// The table that comes before it.
+    /// The table whose change must be made first.
     after: Option<usize>,
-    /// So many of the moments are still to come.
+    /// Number of matching moments still to come.
     missing: u32,
     delay_rounds: u32,
     delay: Duration,
-    /// Each flow that is watched, with the last value of its variable.
+    /// Each watched flow, with the last value of its variable.
     flows: Vec<(FlowId, Last)>,
     stage: Stage,
 }
@@ -51,7 +51,7 @@ struct Watch {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Watching,
-    /// The moment has come, of this flow; the delay has not passed.
+    /// The condition was met, by this flow; the delay has not passed.
     Waiting(FlowId),
     /// The change is made.
     Done,
@@ -64,11 +64,11 @@ enum Last {
     Unknown,
     Number(f64),
     Text(Box<str>),
-    /// A state, and how many changes of it there were.
+    /// A state, and the number of its changes so far.
     Trail(Box<str>, u64),
 }
 
-/// So many round trips of a flow until something happens.
+/// A wait for a number of round trips of a flow.
 struct Wait {
     flow: FlowId,
     rounds: Rounds,
@@ -76,12 +76,12 @@ struct Wait {
     then: Then,
 }
 
-/// What has come.
+/// An event that has become due.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Then {
-    /// What the table of this number waits for; its delay continues.
+    /// The condition of the table of this number is met; its delay follows.
     When(usize),
-    /// The end of this fault's last round trip.
+    /// The end of the last round trip of this fault.
     EndFault(usize),
 }
 
@@ -122,7 +122,7 @@ impl Triggers {
         triggers
     }
 
-    /// A fault starts or stops: its round trips are counted from now on, or no more.
+    /// Starts or stops counting the round trips of a fault that starts or stops.
     pub fn run_fault(&mut self, name: &str, run: bool, flows: &IndexVec<FlowId, Flow>) {
         if run {
             self.begin_fault(name, |flow| Rounds::begin(flows[flow].seen()));
@@ -131,26 +131,27 @@ impl Triggers {
         }
     }
 
-    /// A fault begins: its round trips are counted, `rounds` of that flow.
+    /// Begins to count the round trips of a fault, with the counters `rounds` gives for a flow.
     fn begin_fault(&mut self, name: &str, rounds: impl Fn(FlowId) -> Rounds) {
         if let Some(number) = self.end_fault(name) {
             let FaultRounds { flow, rounds: wanted, .. } = self.faults[number];
             self.waits.push(Wait { flow, rounds: rounds(flow), wanted, then: Then::EndFault(number) });
         }
     }
-    /// A fault ends: its round trips are counted no more. Its number, if it is one of round trips.
+    /// Stops counting the round trips of a fault. Returns its number, if it is a fault of round
+    /// trips.
     fn end_fault(&mut self, name: &str) -> Option<usize> {
         let number = self.faults.iter().position(|fault| *fault.name == *name)?;
         self.waits.retain(|wait| wait.then != Then::EndFault(number));
         Some(number)
     }
-    /// The name of the fault of this number.
+    /// Returns the name of the fault of this number.
     pub fn fault(&self, number: usize) -> &str {
         &self.faults[number].name
     }
 
-    /// What `[[when]]` table number `number` waited for has come, and its delay has passed: a row
-    /// of the table `events`. False: it was done before.
+    /// Notes that the condition of `[[when]]` table number `number` is met and its delay has
+    /// passed, in a row of the table `events`. Returns false if its change was made before.
     pub fn is_due(
         &mut self,
         now: Instant,
@@ -165,8 +166,8 @@ impl Triggers {
         true
     }
 
-    /// Looks at the sender of `flow`. What has come, its round trips included, and for how long it
-    /// waits.
+    /// Inspects the sender of `flow`. Returns the events that have become due, their round trips
+    /// included, with the delay of each.
     #[cold]
     pub fn look(&mut self, flow: FlowId, seen: Seen<'_>, moment: Moment) -> Vec<(Then, Duration)> {
         let come = self.find(flow, seen, moment);
@@ -217,12 +218,12 @@ impl Triggers {
 }
 
 impl Watch {
-    /// What has to come before it has.
+    /// True if the change that must be made first is made.
     fn is_armed(&self, all: &[Watch]) -> bool {
         self.after.is_none_or(|before| all[before].stage == Stage::Done)
     }
 
-    /// The variable of `flow` has this value. True: that is the moment.
+    /// Processes the value of the variable of `flow`. Returns true if this is the awaited moment.
     fn sees(&mut self, flow: FlowId, o: &Observation<'_>, armed: bool) -> bool {
         let Watch { flows, wanted, missing, .. } = self;
         let Some((_, last)) = flows.iter_mut().find(|(own, _)| *own == flow) else { return false };
@@ -269,7 +270,7 @@ impl Last {
 }
 
 impl Wanted {
-    /// The change from one value to another is one of those that are meant.
+    /// True if the change from one value to the other matches.
     fn is_met(&self, before: &Last, after: &Last) -> bool {
         let crosses = |beyond: &dyn Fn(f64) -> bool| {
             after.number().is_some_and(beyond) && !before.number().is_some_and(beyond)
@@ -301,7 +302,7 @@ mod tests {
         FlowId::from_index(n)
     }
 
-    /// One that watches the first flow.
+    /// Returns a watch of the first flow.
     fn watch(wanted: Wanted, nth: u32) -> Watch {
         Watch {
             words: "words".into(),
@@ -316,7 +317,7 @@ mod tests {
         }
     }
 
-    /// At which of the values, counted from 0, the moment comes.
+    /// Returns the indices, from 0, of the values at which the condition is met.
     fn moments(mut watch: Watch, values: &[Observed<'_>]) -> Vec<usize> {
         let at = |value| Observation { name: "v", unit: "", about: "", value };
         (0..values.len()).filter(|i| watch.sees(flow(0), &at(values[*i]), true)).collect()
@@ -327,8 +328,8 @@ mod tests {
         moments(watch, &all)
     }
 
-    /// A bound is crossed from the other side or from nowhere, and not by staying beyond it. After
-    /// the n-th crossing each further one is a moment; the table is done with then.
+    /// A bound is crossed from the other side or from no value, not by staying beyond it. After the
+    /// n-th crossing each further one matches; the table has then made its change.
     #[test]
     fn a_bound_is_met_when_it_is_crossed() {
         let values = [12.0, 15.0, 10.0, 11.0, 11.5, 3.0, 20.0];
@@ -349,10 +350,11 @@ mod tests {
         assert_eq!(moments(watch(wanted, 1), &texts), [2]);
     }
 
-    /// Of a state each change counts that came since the last look, also those that lasted no time:
-    /// the second look has three new ones, of which "up" after "down" is the second moment.
+    /// Each change of a state since the last inspection counts, also states that lasted no time:
+    /// the second inspection finds three new changes, of which "up" after "down" is the second
+    /// match.
     #[test]
-    fn each_change_of_a_state_since_the_last_look_counts() {
+    fn each_change_of_a_state_since_the_last_inspection_counts() {
         let looks = [
             Observed::Trail { changes: 2, latest: &["down", "up"] },
             Observed::Trail { changes: 5, latest: &["down", "up", "flat", "down", "up"] },
@@ -364,8 +366,8 @@ mod tests {
         assert!(moments(watch(up(Some("flat")), 1), &looks).is_empty());
     }
 
-    /// What comes before the table that it waits for does not count, but its value is known then:
-    /// it has to be crossed anew.
+    /// Values before the table that must come first has made its change do not count, but the last
+    /// value is recorded: the bound must be crossed anew.
     #[test]
     fn what_comes_while_a_table_is_not_armed_does_not_count() {
         let mut watch = watch(Wanted::Above(10.0), 1);
@@ -379,7 +381,7 @@ mod tests {
         assert!(sees(11.0, true));
     }
 
-    /// A sender that has not begun has a window of one segment: below 5 as soon as it is looked at.
+    /// A sender that has not begun has a window of one segment: below 5 at the first inspection.
     /// The second table waits until the change of the first is made, and then for a crossing.
     #[test]
     fn a_table_comes_once_and_for_its_own_flow() {
@@ -399,8 +401,8 @@ mod tests {
         assert!(triggers.look(flow(0), flows[flow(0)].seen(), Moment::Other).is_empty());
     }
 
-    /// A fault that lasts round trips is waited for once, from its last start on, and no more after
-    /// its end; others are not waited for.
+    /// A wait for a fault's round trips exists once, from its last start, and ends with the fault;
+    /// other faults have none.
     #[test]
     fn round_trips_of_a_fault_are_counted_from_its_last_start() {
         let text = format!(

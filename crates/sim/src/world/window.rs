@@ -1,4 +1,4 @@
-//! What each flow gets in each interval: the rows of the table `windows`.
+//! The results of each flow in each interval: the rows of the table `windows`.
 
 use lasthop_net::FlowMonitor;
 use lasthop_units::{Duration, FlowId, IndexVec, Instant};
@@ -16,12 +16,12 @@ pub(super) struct Windows {
     flows: IndexVec<FlowId, Window>,
 }
 
-/// A flow in it.
+/// The counts of a flow in the interval.
 #[derive(Default)]
 struct Window {
-    /// What was counted before.
+    /// The counts at the start of the interval.
     before: Counts,
-    /// Of the packets received in it [ns].
+    /// Delays of the packets received in it [ns].
     delays: Vec<u64>,
     waits: Vec<u64>,
 }
@@ -41,20 +41,20 @@ impl Windows {
         Windows { every, begun: Instant::ZERO, flows }
     }
 
-    /// One more flow, with the next id.
+    /// Adds a flow, with the next id.
     pub fn add_flow(&mut self) {
         let _next = self.flows.push(Window::default());
     }
 
-    /// A packet of `flow` has arrived.
+    /// Counts a received packet of `flow`.
     pub fn delivered(&mut self, flow: FlowId, delay: Duration, waited: Duration) {
         let window = &mut self.flows[flow];
         window.delays.push(delay.0);
         window.waits.push(waited.0);
     }
 
-    /// The interval ends: its rows, if it has begun before now. A flow that has not started has
-    /// none. When the next one ends.
+    /// Ends the interval and writes its rows, if it began before now. A flow that has not started
+    /// has no row. Returns the end of the next interval.
     fn end(
         &mut self,
         now: Instant,
@@ -121,14 +121,15 @@ impl Counts {
     }
 }
 
-/// The smallest value that this share does not exceed [s]; `None`: there are none.
+/// Returns the smallest value that this share of the values does not exceed [s]; `None` if there
+/// are none.
 fn quantile(sorted: &[u64], share: f64) -> Option<f64> {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.max(1) - 1).map(|ns| *ns as f64 / 1e9)
 }
 
 impl World {
-    /// An interval is over, and the next begins.
+    /// Ends an interval and begins the next.
     pub(super) fn on_window(&mut self, now: Instant) {
         let World { lives: Some(lives), flows, monitor, probes, queue, end, .. } = self else { return };
         let Some(windows) = &mut lives.windows else { return };

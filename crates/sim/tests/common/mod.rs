@@ -1,4 +1,4 @@
-//! What the integration tests share.
+//! Helpers of the integration tests.
 #![allow(dead_code)] // `stopping` uses a part
 
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use arrow::array::{Array, Float64Array, UInt64Array};
 use lasthop_sim::{RunOutput, Scenario, run};
 
-/// A folder of this test, empty.
+/// Returns an empty folder for this test.
 pub fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _none_before = std::fs::remove_dir_all(&path);
@@ -26,7 +26,7 @@ pub fn run_text(text: &str) -> RunOutput {
     run(&scenario(text), None, &mut |_| true).unwrap()
 }
 
-/// A column of whole numbers.
+/// Returns a column of whole numbers.
 pub fn whole(output: &RunOutput, table: &str, column: &str) -> Vec<u64> {
     let (batches, _) = output.table(table).unwrap();
     let numbers = batches.iter().flat_map(|b| {
@@ -36,7 +36,7 @@ pub fn whole(output: &RunOutput, table: &str, column: &str) -> Vec<u64> {
     numbers.collect()
 }
 
-/// A column of numbers; missing ones are NaN.
+/// Returns a column of numbers; missing ones are NaN.
 pub fn real(output: &RunOutput, table: &str, column: &str) -> Vec<f64> {
     let (batches, _) = output.table(table).unwrap();
     let numbers = batches.iter().flat_map(|b| {
@@ -46,7 +46,7 @@ pub fn real(output: &RunOutput, table: &str, column: &str) -> Vec<f64> {
     numbers.collect()
 }
 
-/// Credit and debit of the summary's account balance.
+/// Asserts that credit and debit of the summary's account balance.
 pub fn assert_balanced(output: &RunOutput) {
     let account = &output.summary()["packets"];
     for unit in ["packets", "bytes"] {
@@ -59,8 +59,8 @@ pub fn assert_balanced(output: &RunOutput) {
     }
 }
 
-/// Everything at once: TCP and UDP over a wired link and a bearer, loss, changes, packets on
-/// record.
+/// A scenario with many features: TCP and UDP over a wired link and a bearer, loss, changes,
+/// recorded packets.
 pub const BUSY: &str = r#"
 [scenario]
 name = "busy"

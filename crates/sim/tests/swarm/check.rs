@@ -1,4 +1,4 @@
-//! Runs a drawn scenario and says what does not hold.
+//! Runs a drawn scenario and reports which checks fail.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,16 +10,16 @@ use lasthop_units::Instant;
 
 use super::scenario;
 
-/// A scenario that needs more events and packets is cut short in simulated time.
+/// A scenario that needs more events and packets is shortened in simulated time.
 const BUDGET: u64 = 1_000_000;
 
-/// What a seed came to.
+/// The result of a seed.
 pub struct Outcome {
     /// The scenario, empty if drawing failed.
     pub scenario: String,
-    /// Events that were run, repetitions included.
+    /// Events that were processed, repeated runs included.
     pub events: u64,
-    /// Why it failed.
+    /// The reason of the failure.
     pub failure: Option<String>,
 }
 
@@ -56,7 +56,7 @@ fn remove_traces(seed: u64, folder: &Path) {
     }
 }
 
-/// Checks one scenario; `seed` only says which of the dearer checks it gets.
+/// Checks one scenario; `seed` only selects which of the expensive checks it gets.
 pub fn check(seed: u64, text: &str, folder: &Path, events: &mut u64) -> Result<(), String> {
     let told = |e: lasthop_sim::Error| e.to_string();
     let drawn = Scenario::parse(text, "swarm.toml", folder, &[]).map_err(told)?;
@@ -103,8 +103,8 @@ pub fn check(seed: u64, text: &str, folder: &Path, events: &mut u64) -> Result<(
     Ok(())
 }
 
-/// The first run, in pieces for every third seed, audited at every stop. The scenario is the one
-/// that was run: cut short if it needs too many events.
+/// Makes the first run, in pieces for every third seed, audited at every stop. Returns the scenario
+/// that was run: shortened if it needs too many events.
 fn first_run(drawn: &Scenario, seed: u64) -> Result<(Scenario, RunOutput), String> {
     let told = |e: lasthop_sim::Error| e.to_string();
     let mut scenario = drawn.clone();
@@ -140,7 +140,7 @@ fn first_run(drawn: &Scenario, seed: u64) -> Result<(Scenario, RunOutput), Strin
     }
 }
 
-/// The summary's account: what entered has left or is inside.
+/// Checks the summary's account: each packet that entered has left or is inside.
 fn balanced(output: &RunOutput) -> Result<(), String> {
     let account = &output.summary()["packets"];
     for unit in ["packets", "bytes"] {

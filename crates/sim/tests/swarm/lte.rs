@@ -2,7 +2,7 @@
 
 use super::words::Words;
 
-/// Keys of a `kind = "lte-rlc"` bearer whose table is open.
+/// Writes keys of a `kind = "lte-rlc"` bearer whose table is open.
 pub fn bearer(w: &mut Words, name: &str) {
     for side in ["downlink", "uplink"] {
         if w.chance(0.8) {
@@ -16,7 +16,7 @@ pub fn bearer(w: &mut Words, name: &str) {
     layers(w, &format!("bearer.{name}"), &["codel", "pie"]);
 }
 
-/// PDCP and RLC under `table`, with one of `aqms` perhaps.
+/// Writes PDCP and RLC under `table`, possibly with one of `aqms`.
 fn layers(w: &mut Words, table: &str, aqms: &[&str]) {
     let am = w.chance(0.7);
     w.table(format!("{table}.pdcp"));
@@ -53,7 +53,7 @@ fn layers(w: &mut Words, table: &str, aqms: &[&str]) {
     }
 }
 
-/// A cell and UEs at the node `base`, perhaps with hints and IP buffers, perhaps with several
+/// Writes a cell and UEs at the node `base`, possibly with hints and IP buffers and with several
 /// antennas; the UEs' nodes are new.
 pub fn cell(w: &mut Words, base: &str, nodes: &mut Vec<String>, hints: bool, antennas: bool) {
     let fading = antennas && w.chance(0.5);
@@ -92,13 +92,13 @@ pub fn cell(w: &mut Words, base: &str, nodes: &mut Vec<String>, hints: bool, ant
     }
 }
 
-/// Transmission mode and antennas of the cell whose table is open.
+/// Writes transmission mode and antennas of the cell whose table is open.
 fn arrays(w: &mut Words) {
     w.table("cell.c1.radio");
     w.maybe(0.5, "receive_antennas", |w| w.pick(&[1, 2, 4]).to_string());
     w.maybe(0.5, "combining", |w| w.word(&["mrc", "irc"]));
     let mode = w.int(1, 4);
-    // Constant gains are on the SINR of one antenna.
+    // Constant gains apply to the SINR of one antenna.
     let physical = w.chance(0.8);
     if mode > 1 && physical {
         w.maybe(0.6, "transmit_antennas", |w| w.pick(&[2, 4]).to_string());
@@ -109,7 +109,7 @@ fn arrays(w: &mut Words) {
     w.maybe(0.3, "always_two_layers", Words::flag);
 }
 
-/// Hints to every sender to a UE.
+/// Writes hints to every sender to a UE.
 fn tell(w: &mut Words) {
     w.table("hint.h");
     w.maybe(0.5, "source", |w| w.word(&["ue", "enb"]));
@@ -127,8 +127,8 @@ fn tell(w: &mut Words) {
     w.maybe(0.3, "record", Words::flag);
 }
 
-/// A UE of the cell of [`sidelinks`] that sends to the others at once, and its flow; its node is
-/// new.
+/// Writes a UE of the cell of [`sidelinks`] that sends to the others at once, and its flow; its
+/// node is new.
 pub fn multicast(w: &mut Words, nodes: &mut Vec<String>) {
     w.table("ue.g");
     w.key("cell", "\"d1\"");
@@ -161,8 +161,8 @@ pub fn multicast(w: &mut Words, nodes: &mut Vec<String>) {
     w.key("app", format!("{{ kind = \"cbr\", rate = {rate}, size = {size} }}"));
 }
 
-/// A cell of its own at the node `base` with pairs of UEs that have sidelinks; the UEs' nodes are
-/// new.
+/// Writes a separate cell at the node `base` with pairs of UEs that have sidelinks; the UEs' nodes
+/// are new.
 pub fn sidelinks(w: &mut Words, base: &str, nodes: &mut Vec<String>) {
     w.table("cell.d1");
     w.key("enb", format!("\"{base}\""));

@@ -1,6 +1,6 @@
 //! The swarm: a seed draws a random valid scenario, options included, and runs it with every check
-//! on. Shared by the example `swarm` (ten thousand seeds) and the test `swarm_seeds` (what failed
-//! once, and some fresh ones).
+//! on. Shared by the example `swarm` (ten thousand seeds) and the test `swarm_seeds` (seeds that
+//! failed once, and some fresh ones).
 
 pub mod check;
 mod lte;

@@ -6,8 +6,8 @@ use std::path::Path;
 use super::words::Words;
 use super::{lte, tcp, trials, wlan};
 
-/// Seeds below draw what there was when they were first run, so that those which failed then keep
-/// their scenario.
+/// Seeds below this draw only the features of the time when they were first run, so that those
+/// which failed then keep their scenario.
 const LTE_BEARERS_FROM: u64 = 10_000;
 /// Likewise for cells.
 const CELLS_FROM: u64 = 20_000;
@@ -19,7 +19,7 @@ const SIDELINKS_FROM: u64 = 40_000;
 const GROUPS_FROM: u64 = 50_000;
 /// Likewise for more of wireless LANs.
 const MORE_WLANS_FROM: u64 = 60_000;
-/// Likewise for capacity hints, IP buffers and the applications of people: pages, 3GPP's files,
+/// Likewise for capacity hints, IP buffers and the applications of users: pages, 3GPP's files,
 /// video, calls, games.
 const HINTS_FROM: u64 = 70_000;
 /// Likewise for parameters of RED and of `step`, `scenario.jitter`, the keys of Linux' TCP and
@@ -27,8 +27,8 @@ const HINTS_FROM: u64 = 70_000;
 const LINUX_FROM: u64 = 200_000;
 /// Likewise for policers and the table `cc`.
 const POLICERS_FROM: u64 = 300_000;
-/// Likewise for what trials of congestion controls need: changes that wait for a sender, rates and
-/// sizes of sources, faults and batches of links, the table `windows`.
+/// Likewise for the features for trials of congestion controls: changes that wait for a sender,
+/// rates and sizes of sources, faults and batches of links, the table `windows`.
 const TRIGGERS_FROM: u64 = 400_000;
 /// Likewise for receivers that divide ACKs.
 const DIVIDED_ACKS_FROM: u64 = 500_000;
@@ -36,28 +36,28 @@ const DIVIDED_ACKS_FROM: u64 = 500_000;
 /// Likewise for media.
 const MEDIA_FROM: u64 = 600_000;
 
-/// A bearer as the changes see it.
+/// The properties of a bearer that changes use.
 struct BearerDrawn {
     name: String,
     /// The key of its losses.
     loss: &'static str,
 }
 
-/// A link as the changes see it.
+/// The properties of a link that changes use.
 pub(super) struct LinkDrawn {
     pub name: String,
-    /// Which of the link's own, forward and reverse rate may change: not where a trace rules.
+    /// The link's own, forward and reverse rates that may change: not those replaced by a trace.
     pub rates: Vec<&'static str>,
 }
 
-/// A flow as what follows sees it.
+/// The properties of a flow that later draws use.
 pub(super) struct FlowDrawn {
     pub name: String,
     pub tcp: bool,
     pub app: String,
 }
 
-/// The scenario of `seed` as TOML. Its traces are written to `folder`, which must exist.
+/// Returns the scenario of `seed` as TOML. Its traces are written to `folder`, which must exist.
 pub fn draw(seed: u64, folder: &Path) -> String {
     let mut w = Words::new(seed);
     let seconds = w.log(1, 30);
@@ -83,7 +83,7 @@ pub fn draw(seed: u64, folder: &Path) -> String {
         wlans = (seed >= MORE_WLANS_FROM).then_some(drawn);
     }
     if seed >= SIDELINKS_FROM && w.chance(0.5) {
-        // A UE or a station is no eNB.
+        // A UE or a station is not an eNB.
         let wired: Vec<String> = nodes.iter().filter(|n| n.starts_with('n')).cloned().collect();
         let base = wired[w.int(0, wired.len() as u64 - 1) as usize].clone();
         lte::sidelinks(&mut w, &base, &mut nodes);
@@ -105,7 +105,7 @@ pub fn draw(seed: u64, folder: &Path) -> String {
     w.text
 }
 
-/// Any seed is a seed of a scenario; TOML's integers are signed.
+/// Returns the scenario's seed for any seed: TOML's integers are signed.
 fn w_seed(seed: u64) -> u64 {
     seed & (i64::MAX as u64)
 }
@@ -151,7 +151,7 @@ fn draw_links(w: &mut Words, seed: u64, folder: &Path, nodes: &mut Vec<String>) 
             w.table(format!("link.{name}.{side}"));
             if w.chance(0.2) {
                 trace(w, "", seed, &format!("{name}-{side}"), folder);
-                // The link's own rate rules the other direction only.
+                // The link's own rate applies to the other direction only.
                 rates.retain(|r| !r.is_empty());
             } else if w.chance(0.5) {
                 let rate = w.rate(20_000, 100_000_000);
@@ -193,7 +193,7 @@ fn direction(w: &mut Words, seed: u64, queue: fn(&mut Words) -> String) {
     w.maybe(0.6, "queue", queue);
 }
 
-/// A policer now and then, besides what there is.
+/// Returns a policer at times, else one of the other queues.
 fn policing_queue(w: &mut Words) -> String {
     if !w.chance(0.2) {
         return marking_queue(w);
@@ -204,7 +204,7 @@ fn policing_queue(w: &mut Words) -> String {
     format!("{{ kind = \"policer\", rate = {rate}, burst = {burst}{limit} }}")
 }
 
-/// Queues that mark, with parameters, besides those of [`managed_queue`].
+/// Returns queues that mark, with parameters, in addition to those of [`managed_queue`].
 fn marking_queue(w: &mut Words) -> String {
     let limit = |w: &mut Words| match w.int(0, 2) {
         0 => String::new(),
@@ -260,7 +260,7 @@ fn queue(w: &mut Words) -> String {
     }
 }
 
-/// Writes a trace of up to a few seconds and names it.
+/// Writes a trace of up to a few seconds and its key.
 fn trace(w: &mut Words, prefix: &str, seed: u64, name: &str, folder: &Path) {
     let mut text = String::new();
     let mut ms = 0;
@@ -268,7 +268,7 @@ fn trace(w: &mut Words, prefix: &str, seed: u64, name: &str, folder: &Path) {
         ms += if w.chance(0.05) { w.log(1, 2000) } else { w.log(1, 40) - 1 };
         text.push_str(&format!("{ms}\n"));
     }
-    // A trace must last.
+    // A trace must have a positive duration.
     text.push_str(&format!("{}\n", ms + 1));
     let file = format!("{seed}-{name}.trace");
     if let Err(e) = fs::write(folder.join(&file), text) {
@@ -340,8 +340,8 @@ fn rlc(w: &mut Words, bearer: &str) {
     if mode == "am" && w.chance(0.8) {
         let rx = w.chance(0.3);
         acknowledged(w, &format!("bearer.{bearer}.rlc.am"), rx);
-        // The windows of both sides must fit each other: the terminal's are then drawn from the
-        // same sizes.
+        // The windows of both sides must be compatible: the terminal's are then drawn from the same
+        // sizes.
         if !rx && w.chance(0.3) {
             acknowledged(w, &format!("bearer.{bearer}.rlc.am_ue"), false);
         }
@@ -497,7 +497,7 @@ fn media(w: &mut Words) -> String {
     )
 }
 
-/// Applications with a person behind them.
+/// Returns an application with a user.
 fn peoples(w: &mut Words, tcp: bool) -> String {
     let count = if w.chance(0.5) { format!(", count = {}", w.log(1, 30)) } else { String::new() };
     if !tcp {

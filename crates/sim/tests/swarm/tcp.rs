@@ -2,7 +2,7 @@
 
 use super::words::Words;
 
-/// How often a key is written.
+/// The probability of writing a key.
 const P: f64 = 0.12;
 
 pub fn options(w: &mut Words, name: &str, hints: bool) {
@@ -29,11 +29,11 @@ pub fn options(w: &mut Words, name: &str, hints: bool) {
     vegas(w);
 }
 
-/// Congestion controls; those whose ECN matters most twice.
+/// Congestion controls; those with special ECN behaviour twice.
 const CONTROLS: &str = "abc bic cdg cubic cubic dctcp dctcp highspeed htcp hybla illinois ledbat lp nv prague \
                         reno scalable vegas veno westwood westwood-plus yeah bbr bbr3";
 
-/// RACK and what goes with it in Linux: clock, buffers, ACKs, offload, accurate ECN; each
+/// Writes RACK and the related keys of Linux: clock, buffers, ACKs, offload, accurate ECN; each
 /// congestion control.
 pub fn linux(w: &mut Words, name: &str) {
     w.table(format!("flow.{name}.tcp"));
@@ -45,7 +45,7 @@ pub fn linux(w: &mut Words, name: &str) {
     }
     let all: Vec<&str> = CONTROLS.split_whitespace().collect();
     let cc = w.pick(&all);
-    // BBR brings its recovery; elsewhere it is refused without RACK.
+    // BBR includes its recovery; otherwise it is refused without RACK.
     w.key("cc", format!("\"{cc}\""));
     // Prague sends L4S, which needs ECN-capable packets.
     let words: &[&str] = match cc {
@@ -83,7 +83,7 @@ pub fn linux(w: &mut Words, name: &str) {
     w.maybe(0.1, "syn_filler", |w| w.bytes(1, 9000));
 }
 
-/// A congestion control that listens to hints.
+/// Writes a congestion control that uses hints.
 fn listener(w: &mut Words, ns2: bool) {
     let cc = w.word(&["radio-aware", "radio-aware", "guided"]);
     w.key("cc", cc);

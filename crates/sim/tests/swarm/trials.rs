@@ -1,4 +1,4 @@
-//! What a trial of a congestion control does to its network.
+//! The features of a trial of a congestion control.
 
 use super::scenario::{FlowDrawn, LinkDrawn};
 use super::words::Words;
@@ -6,7 +6,7 @@ use super::words::Words;
 /// Variables of every sender, and of some.
 const VARIABLES: [&str; 5] = ["cwnd", "inflight", "round", "snd_una", "ssthresh"];
 
-/// Faults of links, some of which wait; their names.
+/// Writes faults of links, some of which wait; returns their names.
 pub(super) fn faults(w: &mut Words, links: &[LinkDrawn], flows: &[FlowDrawn]) -> Vec<String> {
     let mut waiting = Vec::new();
     for i in 0..w.int(0, 4) {
@@ -46,7 +46,7 @@ pub(super) fn faults(w: &mut Words, links: &[LinkDrawn], flows: &[FlowDrawn]) ->
     waiting
 }
 
-/// Keys of a flow's table, and its application; `None`: another one.
+/// Writes keys of a flow's table and returns its application; `None`: another one.
 pub(super) fn source(w: &mut Words, tcp: bool) -> Option<String> {
     w.maybe(0.2, "stagger_distribution", |w| w.word(&["constant", "exponential"]));
     if !tcp {
@@ -69,7 +69,7 @@ pub(super) fn source(w: &mut Words, tcp: bool) -> Option<String> {
     }
 }
 
-/// Changes that wait for a sender.
+/// Writes changes that wait for a sender.
 pub(super) fn triggers(w: &mut Words, links: &[LinkDrawn], flows: &[FlowDrawn], faults: &[String]) {
     let senders: Vec<&FlowDrawn> = flows.iter().filter(|flow| flow.tcp).collect();
     if senders.is_empty() {
@@ -104,7 +104,7 @@ pub(super) fn triggers(w: &mut Words, links: &[LinkDrawn], flows: &[FlowDrawn], 
     }
 }
 
-/// What a trigger does.
+/// Returns the action of a trigger.
 fn action(w: &mut Words, flow: &FlowDrawn, links: &[LinkDrawn], flows: &[FlowDrawn], faults: &[String]) {
     let other = &flows[w.int(0, flows.len() as u64 - 1) as usize].name;
     let link = &links[w.int(0, links.len() as u64 - 1) as usize];

@@ -2,14 +2,14 @@
 
 use super::words::Words;
 
-/// What was drawn, as flows and changes see it.
+/// The drawn networks, for flows and changes.
 pub struct Drawn {
     /// Access points: number, whether it has EDCA, whether its rate is fixed.
     aps: Vec<(u32, bool, bool)>,
 }
 
-/// An access point at the node `base` and its stations, whose nodes are new; `more` draws what
-/// earlier seeds did not.
+/// Draws an access point at the node `base` and its stations, whose nodes are new; `more` draws
+/// features that earlier seeds do not have.
 pub fn network(w: &mut Words, base: &str, nodes: &mut Vec<String>, more: bool) -> Drawn {
     let mut drawn = Drawn { aps: Vec::new() };
     if w.chance(0.4) {
@@ -22,7 +22,7 @@ pub fn network(w: &mut Words, base: &str, nodes: &mut Vec<String>, more: bool) -
         w.maybe(0.3, "compat", |w| w.word(&["standard", "ns3"]));
         w.maybe(0.3, "energy_detection", |w| w.word(&["-62 dBm", "-82 dBm"]));
         if more {
-            // "Unset" cannot be written: 60 dB is as good as no capture.
+            // "Unset" cannot be written: 60 dB is equivalent to no capture.
             w.maybe(0.5, "capture", |w| w.word(&["0 dB", "5 dB", "60 dB"]));
             w.maybe(0.2, "preamble_detection", |w| w.word(&["-92 dBm", "-70 dBm"]));
         }
@@ -148,7 +148,7 @@ fn access_point(
     (n, aggregates, kind == 2)
 }
 
-/// How a category contends.
+/// Returns the channel access parameters of a category.
 fn access(w: &mut Words) -> [(&'static str, String); 4] {
     let low = w.int(0, 5);
     let high = w.int(low, 10);
@@ -162,7 +162,7 @@ fn access(w: &mut Words) -> [(&'static str, String); 4] {
 }
 
 impl Drawn {
-    /// Access categories of flows, once they have names.
+    /// Writes the access categories of flows, once the flows have names.
     pub fn categories(&self, w: &mut Words, flows: &[String]) {
         for (n, ..) in &self.aps {
             if flows.is_empty() || w.chance(0.3) {
@@ -175,7 +175,7 @@ impl Drawn {
         }
     }
 
-    /// What `[[at]]` sets. None: there is no access point.
+    /// Returns a change for `[[at]]`; `None` if there is no access point.
     pub fn change(&self, w: &mut Words) -> Option<String> {
         if self.aps.is_empty() {
             return None;

@@ -1,10 +1,10 @@
-//! Random words and numbers, and the TOML that they make.
+//! Random words and numbers, and the TOML text made of them.
 
 use std::fmt::{Display, Write};
 
 use lasthop_engine::{Draw, Purpose, Stream, math};
 
-/// A source of choices and the text that comes of them.
+/// A source of choices and the resulting text.
 pub struct Words {
     stream: Stream,
     pub text: String,
@@ -17,11 +17,11 @@ impl Words {
     pub fn chance(&mut self, p: f64) -> bool {
         self.stream.uniform() < p
     }
-    /// Uniform on `low..=high`.
+    /// Returns a number uniform on `low..=high`.
     pub fn int(&mut self, low: u64, high: u64) -> u64 {
         low + self.stream.below(high - low + 1)
     }
-    /// Log-uniform on `low..=high`, `low` above zero.
+    /// Returns a number log-uniform on `low..=high`, `low` above zero.
     pub fn log(&mut self, low: u64, high: u64) -> u64 {
         let x = (low as f64) * math::pow(high as f64 / low as f64, self.stream.uniform());
         (x.round() as u64).clamp(low, high)
@@ -29,7 +29,7 @@ impl Words {
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.stream.below(from.len() as u64) as usize]
     }
-    /// A time, log-uniform between two numbers of microseconds.
+    /// Returns a time, log-uniform between two numbers of microseconds.
     pub fn time(&mut self, low_us: u64, high_us: u64) -> String {
         format!("\"{} us\"", self.log(low_us, high_us))
     }
@@ -39,7 +39,7 @@ impl Words {
     pub fn bytes(&mut self, low: u64, high: u64) -> String {
         format!("\"{} B\"", self.log(low, high))
     }
-    /// A probability up to `most` per cent; often 0 and seldom the most.
+    /// Returns a probability up to `most` per cent; often 0 and rarely the maximum.
     pub fn ratio(&mut self, most: f64) -> String {
         let percent = match self.int(0, 9) {
             0..=2 => 0.0,
@@ -60,7 +60,7 @@ impl Words {
     pub fn key(&mut self, key: &str, value: impl Display) {
         let _ = writeln!(self.text, "{key} = {value}");
     }
-    /// With probability `p`: `key = value`.
+    /// Writes `key = value` with probability `p`.
     pub fn maybe(&mut self, p: f64, key: &str, value: impl FnOnce(&mut Words) -> String) {
         if self.chance(p) {
             let value = value(self);

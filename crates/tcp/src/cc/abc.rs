@@ -1,11 +1,11 @@
 //! The sender of Accel-Brake Control (P. Goyal and others, ABC: a simple explicit congestion
 //! controller for wireless networks, NSDI 2020). The router's part is the AQM `abc`.
 //!
-//! Every packet says accelerate or brake; an ACK of the first makes the window a segment larger, of
-//! the second a segment smaller, and either adds 1/w, so that flows become equal (section 3.1.2).
-//! So a round of nothing but accelerates doubles the window, and half of each keeps it. A second
-//! window, CUBIC's, stands for bottlenecks without ABC; the smaller of the two is
-//! used, and neither grows beyond twice what is in flight (section 5.1.1).
+//! Every packet carries accelerate or brake; an ACK of the first makes the window a segment larger,
+//! of the second a segment smaller, and either adds 1/w, so that flows become equal (section
+//! 3.1.2). So a round of nothing but accelerates doubles the window, and half of each keeps it. A
+//! second window, CUBIC's, stands for bottlenecks without ABC; the smaller of the two is used, and
+//! neither grows beyond twice what is in flight (section 5.1.1).
 //!
 //! Accelerate is ECT, brake is CE, fed back by AccECN's counter: the encoding for paths on which
 //! every ECN router is ABC's (section 5.1.2 names it for proxied networks).
@@ -43,7 +43,7 @@ pub(super) const ROW: Row = Row {
     parameters: PARAMETERS,
     differs: DIFFERS,
     needs: Needs {
-        // Brakes are counted.
+        // Brakes are marks, which must be counted.
         ecn: Some(EcnMode::Accurate),
         ..Needs::NOTHING
     },

@@ -56,11 +56,11 @@ pub const ALGORITHMS: &[Algorithm] = &{
 };
 
 impl CcName {
-    /// The row of the registry; `None` for one of the caller's own.
+    /// The row of the registry; `None` for a caller's own control.
     pub fn algorithm(self) -> Option<&'static Algorithm> {
         ALGORITHMS.iter().find(|a| a.id == self)
     }
-    /// What it needs of the stack around it.
+    /// The requirements on the stack around it.
     #[inline]
     pub fn needs(self) -> &'static Needs {
         self.row().map_or(&Needs::CUSTOM, |row| &row.needs)
@@ -68,7 +68,7 @@ impl CcName {
 }
 
 impl Config {
-    /// The algorithm, or the one behind it where hints rule.
+    /// The algorithm in use, or its base algorithm if it uses hints.
     pub fn control_at_work(&self) -> CcName {
         if self.cc.needs().hints { self.hint.base } else { self.cc }
     }

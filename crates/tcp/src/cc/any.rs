@@ -17,16 +17,16 @@ macro_rules! controls {
             $(=> $($Variant:ident($ty:ty)),+)? = $make:expr;
         )*
     ) => {
-        /// An algorithm at work. Large ones are boxed, so that Reno's endpoint stays small.
+        /// An algorithm in use. Large ones are boxed, so that Reno's endpoint stays small.
         #[derive(Clone, Debug)]
         pub enum Cc {
             $($($(#[doc = concat!("At work with `cc = \"", $word, "\"`.")] $Variant($ty),)+)?)*
-            /// One of the caller's own.
+            /// A caller's own control.
             Custom(Box<dyn CustomControl>),
         }
 
         impl Cc {
-            /// The built-in algorithm that `config` names; one of the caller's own comes from
+            /// The built-in algorithm that `config` selects; a caller's own control comes from
             /// [`Controls::build`].
             pub fn new(config: &Config) -> Cc {
                 let make: fn(&Config) -> Cc = match config.cc {
@@ -53,11 +53,11 @@ fn mutated(cc: Cc, mutant: Mutant) -> Cc {
 }
 
 impl Cc {
-    /// The algorithm that is at work without hints, for those that work with them.
+    /// The base algorithm in use without hints, for the algorithms that use hints.
     fn base(config: &Config) -> Cc {
         Cc::new(&Config { cc: config.hint.base, ..*config })
     }
-    /// One of the caller's own, at work.
+    /// The caller's own control, if it is in use.
     #[inline]
     pub fn custom(&mut self) -> Option<&mut (dyn CustomControl + 'static)> {
         match self {
@@ -68,10 +68,10 @@ impl Cc {
 }
 
 impl Controls {
-    /// The algorithm that `config` names, built in or one of these.
+    /// The algorithm that `config` selects, built in or one of these.
     ///
     /// # Errors
-    /// What the constructor says; a name that is not here.
+    /// The error of the constructor; a name that is not registered.
     pub fn build(
         &self,
         config: &Config,
@@ -85,7 +85,7 @@ impl Controls {
     }
 }
 
-/// `$call` of the algorithm `$cc` that is at work in the [`Cc`] `$self`.
+/// `$call` of the algorithm in the [`Cc`] `$self`, bound to `$cc`.
 macro_rules! of_any {
     (
         ($self:ident, $cc:ident => $call:expr)
@@ -102,7 +102,7 @@ macro_rules! of_any {
 }
 
 /// The implementation of the trait for [`Cc`]: each method of it, those with a default included, is
-/// passed on to the algorithm at work. So none can be missed.
+/// forwarded to the algorithm in use, so that none is missing.
 macro_rules! passed_on {
     ($(#[$_attr:meta])* pub trait $Trait:ident { $($methods:tt)* }) => {
         passed_on! { @of $Trait {} $($methods)* }

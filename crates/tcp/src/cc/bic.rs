@@ -1,9 +1,9 @@
 //! BIC: binary search for the window at which the last loss came.
 //!
 //! Compared by reading with Linux 6.1 tcp_bic.c: the kernel counts segments delivered and divides
-//! by a running mean of segments per ACK as well, a left-over from when it counted ACKs; above the
-//! low window it therefore moves about twice as fast as the search says. The mean follows `SND.UNA`
-//! in the Open state, starts at 2, and cannot fall below 31/16 again.
+//! by a running mean of segments per ACK as well, a remnant of the time when it counted ACKs; above
+//! the low window it therefore moves about twice as fast as the search says. The mean follows
+//! `SND.UNA` in the Open state, starts at 2, and cannot fall below 31/16 again.
 
 use lasthop_units::{Duration, Instant};
 
@@ -71,7 +71,7 @@ impl Bic {
     }
 
     fn update(&mut self, now: Instant) {
-        // Linux: the divisor is looked at anew when the window has moved, or every 1/32 s.
+        // Linux: the divisor is computed anew when the window has moved, or every 1/32 s.
         let fresh =
             |(at, cwnd): (Instant, f64)| cwnd == self.w.cwnd && now.since(at) <= Duration::from_millis(31);
         if self.updated.is_some_and(fresh) {

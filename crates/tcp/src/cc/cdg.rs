@@ -2,8 +2,8 @@
 //!
 //! Validated against single runs of Linux 6.1 on two paths (`tests/linux_recordings.rs`). Compared
 //! by reading with tcp_cdg.c:
-//! - a back-off is a reduction like a mark's (CWR): PRR brings the window down over a round trip,
-//!   and no growth meanwhile;
+//! - a back-off is a reduction like a mark's (CWR): PRR reduces the window over a round trip, and
+//!   no growth meanwhile;
 //! - the gradients pause at the end of every reduction, a loss's too (`CA_EVENT_COMPLETE_CWR`);
 //! - the filter for delayed ACKs counts the segments that SND.UNA passed, not those delivered;
 //! - whole microseconds; the kernel's exponential is a product of table entries, here it is exact.

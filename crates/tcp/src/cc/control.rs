@@ -1,4 +1,4 @@
-//! What an algorithm has to answer.
+//! The interface of an algorithm.
 
 use lasthop_engine::custom::Fault;
 use lasthop_engine::observe::Observer;
@@ -7,8 +7,8 @@ use lasthop_units::{Bitrate, Duration, Instant};
 use crate::hint::Hint;
 use crate::sample::{AckSample, Congestion, DupAck, DupAckAction, Established, TransmitStart};
 
-/// Hands the trait as it stands to the macro `$then`: here it is declared, and
-/// [`any`](super::any) implements it for the enum of all algorithms, method by method.
+/// Passes the trait's definition to the macro `$then`: it is declared here, and [`any`](super::any)
+/// implements it for the enum of all algorithms, method by method.
 macro_rules! congestion_control {
     ($then:ident) => {
         $then! {

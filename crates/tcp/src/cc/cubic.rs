@@ -1,4 +1,4 @@
-//! CUBIC: RFC 9438, and its reading by Linux.
+//! CUBIC: RFC 9438, and Linux' variant of it.
 
 use lasthop_engine::math;
 use lasthop_units::{Duration, Instant};
@@ -95,7 +95,7 @@ struct Epoch {
     /// Segments delivered per segment of growth, when and for which window it was computed (Linux).
     per: f64,
     computed: Option<(Instant, f64)>,
-    /// W_est was ahead of the curve at the last look.
+    /// W_est was ahead of the curve at the last computation.
     friendly: bool,
 }
 
@@ -143,7 +143,7 @@ impl Cubic {
         window * beta
     }
 
-    /// Where the window stands: RFC 9438 sections 4.3 to 4.5.
+    /// The region of the window: RFC 9438 sections 4.3 to 4.5.
     fn region(&self) -> &'static str {
         match &self.epoch {
             _ if self.w.in_slow_start() => "slow-start",
@@ -215,7 +215,7 @@ impl Cubic {
         0.0
     }
 
-    /// As Linux: whole segments, time in jiffies, and a look at most every 1/32 s.
+    /// As Linux: whole segments, time in jiffies, a computation at most every 1/32 s.
     fn linux_divisor(&self, e: &mut Epoch, ack: &AckSample, segments: f64) {
         let cwnd = self.w.cwnd;
         e.reno_counted += segments;
@@ -548,7 +548,7 @@ mod tests {
     /// passed: 7 of 4 ms, 31 of 1 ms. In the same jiffy nothing is computed even for another
     /// window.
     #[test]
-    fn the_curve_is_looked_at_again_after_a_32nd_of_hz() {
+    fn the_curve_is_computed_again_after_a_32nd_of_hz() {
         for (clock, still, again) in
             [(KernelClock::Hz250, 2_031_999, 2_032_000), (KernelClock::Hz1000, 2_034_999, 2_035_000)]
         {
@@ -597,7 +597,7 @@ mod tests {
     }
 
     #[test]
-    fn time_stands_while_the_application_is_what_limits() {
+    fn time_stops_while_the_application_limits() {
         let mut c = cubic(Options {
             cubic: CubicOptions { cubic_friendliness: Some(false), ..CubicOptions::default() },
             ..Options::default()

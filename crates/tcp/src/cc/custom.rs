@@ -1,9 +1,9 @@
-//! A congestion control of the caller's own, without a change in this crate.
+//! A caller's own congestion control, without a change in this crate.
 //!
-//! A [`Definition`] says what the registry says of a built-in one (name, documentation, parameters
-//! with defaults) and how to make one; [`Controls`] is the set of them that a run has. Nothing is
-//! global: the caller that resolves [`Options`](crate::Options) hands the set in. A built-in
-//! algorithm costs no more for it, one from here is called through a pointer.
+//! A [`Definition`] has the data that the registry has of a built-in one (name, documentation,
+//! parameters with defaults) and how to make one; [`Controls`] is the set of them that a run has.
+//! Nothing is global: the caller that resolves [`Options`](crate::Options) hands the set in. A
+//! built-in algorithm costs no more for it, one from here is called through a pointer.
 //!
 //! ```
 //! use lasthop_tcp::cc::*;
@@ -41,8 +41,8 @@ use lasthop_engine::custom::{self, DefinitionError, Fault, Parameters, PolicyKin
 use super::{CcName, CongestionControl, CustomName};
 use crate::config::Config;
 
-/// What [`Cc`](super::Cc) holds of an algorithm from outside: any [`CongestionControl`] that can be
-/// copied and shown.
+/// The type of an external algorithm in [`Cc`](super::Cc): any [`CongestionControl`] that can be
+/// copied and printed.
 pub trait CustomControl: CongestionControl + fmt::Debug + Send {
     /// A copy in the same state.
     fn boxed_clone(&self) -> Box<dyn CustomControl>;
@@ -60,19 +60,19 @@ impl Clone for Box<dyn CustomControl> {
     }
 }
 
-/// Where an algorithm is put to work.
+/// The connection of an algorithm.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ControlContext<'a> {
     /// The flow's name.
     pub flow: &'a str,
     /// The end that opened the connection.
     pub opener: bool,
-    /// Its variables are recorded: what changes while it works may be noted for
+    /// Its variables are recorded: changes while it is in use may be noted for
     /// [`CongestionControl::observe`].
     pub observed: bool,
 }
 
-/// What a constructor may look at.
+/// The inputs of a constructor.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
     /// The stack it will work in.
@@ -107,19 +107,19 @@ impl PolicyKind for ControlKind {
     }
 }
 
-/// An algorithm of the caller's own: what the registry says of it, and how to make one, once for
-/// each end of each flow.
+/// A caller's own algorithm: its registry data, and its constructor, called once for each end of
+/// each flow.
 pub type Definition = custom::Definition<ControlKind>;
 
-/// The algorithms of the caller's own, by name.
+/// The caller's own algorithms, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Controls(custom::Definitions<ControlKind>);
 
 impl Controls {
-    /// One more.
+    /// Adds a definition.
     ///
     /// # Errors
-    /// A name that cannot be one, or is taken.
+    /// The name is invalid or already defined.
     pub fn add(&mut self, definition: Definition) -> Result<(), DefinitionError> {
         self.0.add(definition)
     }
@@ -135,7 +135,7 @@ impl Controls {
     /// The algorithm of this name.
     ///
     /// # Errors
-    /// What the constructor says; a name that is not here.
+    /// The error of the constructor; a name that is not registered.
     pub(super) fn make(
         &self,
         name: CustomName,

@@ -1,5 +1,4 @@
-//! What a round shows of the rates reported in it. A hint is advice: the path has the last
-//! word.
+//! The evidence of a round about the rates reported in it. A hint is only advice: the path decides.
 
 use lasthop_units::{Duration, Instant};
 
@@ -7,15 +6,15 @@ use super::{AckSample, CaState};
 
 /// A rate that is wrong by more than this, either way, is no achievable rate.
 const WRONG: f64 = 3.0;
-/// A round trip that is longer than the smallest by this stands in a queue of three bandwidth-delay
-/// products. Smaller buffers overflow, and what is lost says better what fits.
+/// A round trip that is longer than the smallest by this factor includes a queue of three
+/// bandwidth-delay products. Smaller buffers overflow, and then losses are the better measure.
 const SWOLLEN: f64 = 4.0;
-/// A round of which this share was lost was no round that fitted.
+/// A round in which this share was lost did not fit the path.
 pub(super) const LOST_SHARE: f64 = 0.25;
-/// Fewer segments than this lost in a round prove nothing.
+/// Fewer segments than this lost in a round are no evidence.
 const LOST_SEGMENTS: f64 = 8.0;
 
-/// What has come through since a round began, and the rates reported meanwhile.
+/// The octets delivered since a round began, and the rates reported meanwhile.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Evidence {
     began: Instant,
@@ -41,7 +40,7 @@ impl Evidence {
         self.lost += ack.lost as f64;
     }
 
-    /// Segments that came through.
+    /// Segments delivered.
     pub fn delivered(&self, mss: f64) -> f64 {
         self.delivered / mss
     }
@@ -49,11 +48,11 @@ impl Evidence {
     pub fn lost(&self, mss: f64) -> f64 {
         self.lost / mss
     }
-    /// So much was lost that the window did not fit.
+    /// True if so much was lost that the window did not fit.
     pub fn overflowed(&self, mss: f64) -> bool {
         self.lost(mss) >= LOST_SEGMENTS && self.lost >= LOST_SHARE * (self.delivered + self.lost)
     }
-    /// The reported rates were too low.
+    /// True if the reported rates were too low.
     pub fn exceeds(&self, now: Instant) -> bool {
         self.reported.is_some_and(|[_, most]| self.delivered > WRONG * most * self.span(now))
     }

@@ -1,5 +1,5 @@
 //! Mobile throughput guidance as a ceiling (draft-flinck-mobile-throughput-guidance-04): a base
-//! algorithm whose window is never above what the radio network says the last hop carries.
+//! algorithm whose window never exceeds the rate that the radio network reports for the last hop.
 //!
 //! ```text
 //! cwnd = min(cwnd of the base algorithm, R(t) * RTT)
@@ -77,7 +77,7 @@ impl<B: CongestionControl> Guided<B> {
     }
 }
 
-// Of each method it has to be said what becomes of the base's.
+// Each method must state its effect on the base algorithm.
 #[deny(clippy::missing_trait_methods)]
 impl<B: CongestionControl> CongestionControl for Guided<B> {
     fn cwnd(&self) -> f64 {

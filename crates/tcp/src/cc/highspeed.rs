@@ -114,7 +114,7 @@ fn decrease_256ths(w: f64) -> f64 {
 pub struct HighSpeed {
     w: Window,
     row: usize,
-    /// Increments of a(w) gathered since the last whole segment.
+    /// Increments of a(w) accumulated since the last whole segment.
     gathered: f64,
 }
 

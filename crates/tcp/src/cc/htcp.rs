@@ -66,7 +66,7 @@ pub struct Htcp {
     beta: u64,
     /// The end of the last congestion, or its start while it lasts.
     last_congestion: u64,
-    /// While congestion lasts: what an undo brings back.
+    /// While congestion lasts: the values that an undo restores.
     before: Option<Before>,
     /// Segments for the next ACK to count.
     passed: u32,
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_stands_from_the_cut_to_the_next_open_and_an_undo_turns_it_back() {
+    fn the_clock_stops_from_the_cut_to_the_next_open_and_an_undo_restores_it() {
         let mut h = Htcp::new(&linux_like());
         h.last_congestion = 5_000;
         let c = Congestion { now: Instant::from_millis(9_000), ..congestion(20.0) };

@@ -1,7 +1,6 @@
-//! When to leave slow start before a loss says so: HyStart as Linux has it, and HyStart++ (RFC
-//! 9406).
+//! The end of slow start before a loss: HyStart as in Linux, and HyStart++ (RFC 9406).
 //!
-//! Parts on their own: an algorithm calls [`SlowStartExit`] at each ACK of slow start.
+//! Separate parts: an algorithm calls [`SlowStartExit`] at each ACK of slow start.
 
 use lasthop_units::{Duration, Instant};
 
@@ -21,7 +20,7 @@ pub enum SlowStartExit {
 }
 
 impl SlowStartExit {
-    /// The part that the configuration names.
+    /// The part that the configuration selects.
     pub fn new(kind: HyStartKind) -> SlowStartExit {
         match kind {
             HyStartKind::None => SlowStartExit::None,
@@ -69,7 +68,7 @@ impl SlowStartExit {
     }
 }
 
-/// Below this window HyStart keeps out \[segments\] (Linux hystart_low_window).
+/// Below this window HyStart is inactive \[segments\] (Linux hystart_low_window).
 const LOW_WINDOW: f64 = 16.0;
 /// Samples per round before the delay counts (HYSTART_MIN_SAMPLES).
 const SAMPLES: u32 = 8;
@@ -167,7 +166,7 @@ const CSS_ROUNDS: u32 = 5;
 /// N_RTT_SAMPLE.
 const N_RTT_SAMPLE: u32 = 8;
 
-/// What HyStart++ requests.
+/// The result of HyStart++.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Slow start as it is.
@@ -272,12 +271,12 @@ mod tests {
         assert!(!HyStart::default().leaves(15.0, &a, false), "low_window 16");
     }
 
-    /// ns-3's algorithms see the smoothed round trip: with alpha = 1/8 a step from 40 to 100 ms is
+    /// ns-3's algorithms use the smoothed round trip: with alpha = 1/8 a step from 40 to 100 ms is
     /// 47.5 ms at the first sample and above twice 40 ms from the ninth on (100 - 60 (7/8)^9 = 82).
     /// Rounds have 18 samples, the smallest of the first eight counts: slow start ends at the ninth
     /// sample of the second round. Single samples would end it at the ninth of the first.
     #[test]
-    fn the_rule_of_ns_3_sees_the_smoothed_round_trip() {
+    fn the_rule_of_ns_3_uses_the_smoothed_round_trip() {
         let leaves_at = |smoothed: bool| {
             let mut h = HyStart { ns3: true, ..HyStart::default() };
             let mut srtt = 40.0;

@@ -113,9 +113,10 @@ impl CongestionControl for Ledbat {
         let off_target = (TARGET - queueing) / TARGET;
         let cwnd = self.w.cwnd + GAIN * off_target * ack.segments() / self.w.cwnd;
         let flight = ack.flight_before as f64 / f64::from(ack.mss.max(1));
-        // The cap holds what the sender did not use. One that the window held back used it all:
+        // The cap excludes what the sender did not use. A sender limited by the window used it all:
         // where packets are of two segments its flight may end a segment below the window, and the
-        // cap would stop growth there. Section 2.5 lets ALLOWED_INCREASE allow for the framing.
+        // cap would stop growth there. Section 2.5 permits ALLOWED_INCREASE to allow for the
+        // framing.
         let used = if ack.cwnd_limited { flight.max(self.w.cwnd) } else { flight };
         let cwnd = if off_target > 0.0 { cwnd.min(self.w.cwnd.max(used + ALLOWED_INCREASE)) } else { cwnd };
         self.w.set(cwnd.max(MIN_CWND));
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_base_delay_is_forgotten_after_ten_minutes() {
+    fn the_base_delay_expires_after_ten_minutes() {
         let mut l = ledbat(0);
         for m in 1..=10 {
             assert!((l.base[0] - 0.1).abs() < 1e-12);

@@ -1,5 +1,5 @@
-//! What the controls that answer to the share of marks have in common: DCTCP's estimate (RFC 8257
-//! section 3.3).
+//! The common part of the controls that use the share of marks: DCTCP's estimate (RFC 8257 section
+//! 3.3).
 //!
 //! The RFC itself was not available. Its sections 3.2, 3.3 (steps 1 to 8) and 3.5 were compared as
 //! three programs quote them: a DCTCP for ns-3 of NITK Surathkal, one for the Click router by Nokia
@@ -10,7 +10,7 @@ use super::{AckSample, Congestion, Observer, Signal};
 /// g, the gain of the estimate.
 pub(super) const GAIN: f64 = 1.0 / 16.0;
 
-/// The smoothed share of octets that met a mark.
+/// The smoothed share of octets with a mark.
 #[derive(Clone, Debug)]
 pub(super) struct MarkedShare {
     /// DCTCP.Alpha.
@@ -38,7 +38,7 @@ impl MarkedShare {
         self.alpha += GAIN * (share - self.alpha);
         (self.delivered, self.marked) = (0.0, 0.0);
     }
-    /// What was counted does not enter the estimate.
+    /// Discards the counts: they do not enter the estimate.
     pub fn forget(&mut self) {
         (self.delivered, self.marked) = (0.0, 0.0);
     }
@@ -46,9 +46,9 @@ impl MarkedShare {
     pub fn observe(&self, o: &mut Observer<'_>, name: &str) {
         o.number(name, "", "alpha: the smoothed share of octets that met a mark", self.alpha);
     }
-    /// What congestion leaves of the window in flight: a mark by alpha, a loss the half. RFC 8257
-    /// section 3.5: "a DCTCP sender MUST react to loss episodes in the same way as conventional
-    /// TCP".
+    /// The window in flight after congestion: a mark reduces it by alpha, a loss to the half. RFC
+    /// 8257 section 3.5: "a DCTCP sender MUST react to loss episodes in the same way as
+    /// conventional TCP".
     pub fn after(&self, c: &Congestion) -> f64 {
         match c.signal {
             Signal::Ecn => self.after_mark(c.flight),

@@ -1,13 +1,13 @@
-//! Congestion control: how much may be in flight, and how fast. Never what is sent: that is
-//! [`recovery`](crate::recovery)'s.
+//! Congestion control: how much may be in flight, and how fast. What is sent is decided by
+//! [`recovery`](crate::recovery).
 //!
 //! One file per algorithm behind [`CongestionControl`], with a [`Row`] of what it is and [`Needs`];
 //! one list, `built_in_controls!`, names them all. To add one: write its file, and add its module
 //! and its entry of the list here. The enum of names, the dispatch, the table [`ALGORITHMS`] and
-//! what is printed of them come from the list. Most keep a [`Window`] and say only by how much it
-//! moves. An algorithm from outside this crate comes as a [`Definition`].
+//! the printed descriptions come from the list. Most have a [`Window`] and compute only its
+//! changes. An algorithm from outside this crate comes as a [`Definition`].
 
-/// Hands the list of all built-in controls to the macro `$then`, after `$with`. An entry: the text
+/// Passes the list of all built-in controls to the macro `$then`, after `$with`. An entry: the text
 /// in the schema of scenarios, the variant of [`CcName`], the name in scenarios, the [`Row`], the
 /// variants of [`Cc`] that are made for it and for no entry above, and how one is made of a
 /// [`Config`](crate::Config).

@@ -1,4 +1,4 @@
-//! A built-in control that does not answer as its document says (the key `mutant`).
+//! A built-in control that deviates from its document (the key `mutant`).
 
 use lasthop_units::{Bitrate, Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::mutant::Mutant;
 pub(super) struct Mutated<C> {
     cc: Box<C>,
     mutant: Mutant,
-    /// The latest congestion was kept from the control, which has no threshold to come down to.
+    /// The latest congestion was withheld from the control, whose threshold does not fall.
     skipped: bool,
 }
 
@@ -31,7 +31,7 @@ impl<C> Mutated<C> {
         if here { Ok(Mutated { cc: Box::new(cc), mutant, skipped: false }) } else { Err(cc) }
     }
 
-    /// This congestion is kept from the control.
+    /// True if this congestion is withheld from the control.
     fn keeps(&self, signal: Signal) -> bool {
         match self.mutant {
             Mutant::ForgottenCut => true,
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_takes_one_answer_away_and_leaves_the_others() {
+    fn a_switch_removes_one_answer_and_leaves_the_others() {
         for (mutant, loss, mark) in
             [("forgotten-cut", 80.0, 80.0), ("ignores-losses", 80.0, 40.0), ("ignores-marks", 40.0, 80.0)]
         {
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn an_undo_may_be_forgotten() {
+    fn an_undo_may_be_omitted() {
         let mut cc = with(CcName::Reno, "no-undo");
         left(&mut cc, Signal::Loss);
         cc.on_undo(80.0, 100.0);

@@ -73,7 +73,7 @@ pub struct Prague {
     /// The window with its fraction, which `w` follows.
     exact: f64,
     share: MarkedShare,
-    /// A mark has come: an AQM is on the path.
+    /// A mark has arrived: an AQM is on the path.
     saw_mark: bool,
     /// The ACK beyond this ends the round, and when the last one ended.
     round_ends: u64,
@@ -84,7 +84,7 @@ pub struct Prague {
     /// A loss is being recovered from: the window is recovery's.
     in_loss: bool,
     rtt: Duration,
-    /// RTT_virt, 25 ms but for the mistake on purpose.
+    /// RTT_virt, 25 ms except for the deliberate mistake.
     virtual_rtt: Duration,
     mss: f64,
     paces: bool,
@@ -176,7 +176,7 @@ impl Prague {
 impl CongestionControl for Prague {
     shows_window!();
     fn set_cwnd(&mut self, segments: f64) {
-        // A reduction begins from the window as it is: that is no news.
+        // A reduction begins from the current window: that is no change.
         if segments != self.w.cwnd {
             self.both(segments);
         }
@@ -226,7 +226,7 @@ impl CongestionControl for Prague {
         self.w.ssthresh = self.w.ssthresh.min(self.whole().max(LEAST));
     }
     fn on_timeout(&mut self, c: &Congestion) {
-        // Slow start follows, which the endpoint lets grow.
+        // Slow start follows, in which the endpoint permits growth.
         self.in_loss = false;
         self.w.timeout(c.flight / 2.0, c.repeated);
         self.exact = self.w.cwnd;
@@ -239,7 +239,7 @@ impl CongestionControl for Prague {
     fn on_idle_restart(&mut self, _: Instant, segments: f64) {
         self.both(segments);
     }
-    /// What marks leave of the window is no business of PRR's.
+    /// PRR does not change the window that marks leave.
     fn rules_recovery(&self) -> bool {
         !self.in_loss
     }

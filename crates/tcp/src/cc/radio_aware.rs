@@ -1,5 +1,6 @@
-//! A window from what the radio network says: the loosely coupled radio-aware TCP of the RAN3 study
-//! on context-aware service delivery (TR 36.933), as far as its algorithm can be reconstructed.
+//! A window from the data that the radio network reports: the loosely coupled radio-aware TCP of
+//! the RAN3 study on context-aware service delivery (TR 36.933), as far as its algorithm can be
+//! reconstructed.
 //!
 //! ```text
 //! cwnd(t) = R(t) * RTT + gain * (Q_th - Q(t))
@@ -119,7 +120,7 @@ impl<B: CongestionControl> RadioAware<B> {
         }
     }
 
-    /// Hints set the window.
+    /// True if hints set the window.
     pub fn is_guided(&self) -> bool {
         self.guided.is_some()
     }
@@ -135,7 +136,8 @@ impl<B: CongestionControl> RadioAware<B> {
         if self.config.queue_term {
             octets += self.config.gain * (self.config.queue_threshold as f64 - reading.queue);
         }
-        // Who was caught once may double what the path has carried in a round trip, no more.
+        // After one wrong hint, a hint may at most double what the path has carried in a round
+        // trip.
         let ceiling = match self.distrust > DISTRUST[0] {
             true => self.ceiling.min(2.0 * self.proven.max(FLOOR)),
             false => self.ceiling,
@@ -164,7 +166,7 @@ impl<B: CongestionControl> RadioAware<B> {
         }
     }
 
-    /// At the end of a round: did the path carry the reported rate?
+    /// Checks at the end of a round whether the path carried the reported rate.
     fn check_round(&mut self, now: Instant, falls_short: bool) {
         let round = std::mem::replace(
             &mut self.evidence,
@@ -183,21 +185,21 @@ impl<B: CongestionControl> RadioAware<B> {
             return;
         }
         self.overrun = falls_short;
-        // The path has shown what it holds: what came through, not what the window was.
+        // The path has shown its capacity: the amount delivered, not the window.
         self.guided = None;
         let flight = window.min(came).max(FLOOR);
         self.base.on_congestion(&Congestion { now, flight, ..Congestion::default() });
         self.distrust(now);
     }
 
-    /// Hints have no say for a time that doubles.
+    /// Ignores hints for a time that doubles.
     fn distrust(&mut self, now: Instant) {
         self.believe_at = now + self.distrust;
         self.distrust = Duration(self.distrust.0 * 2).min(DISTRUST[1]);
     }
 }
 
-// Of each method it has to be said what becomes of the base's.
+// Each method must state its effect on the base algorithm.
 #[deny(clippy::missing_trait_methods)]
 impl<B: CongestionControl> CongestionControl for RadioAware<B> {
     fn cwnd(&self) -> f64 {
@@ -229,7 +231,7 @@ impl<B: CongestionControl> CongestionControl for RadioAware<B> {
         self.readings.on_ack(ack, self.interrupted.is_some());
         self.evidence.on_ack(ack);
         self.check_age(ack.now);
-        // What is plain already need not wait for the end of its round.
+        // A clear case need not wait for the end of its round.
         let gone = self.guided.is_some_and(|w| self.evidence.lost(self.mss) > LOST_SHARE * w);
         let falls_short = self.guided.is_some()
             && self.interrupted.is_none()
@@ -251,10 +253,10 @@ impl<B: CongestionControl> CongestionControl for RadioAware<B> {
     }
     fn on_congestion(&mut self, c: &Congestion) {
         match c.signal {
-            // Repaired, not feared.
+            // A loss is repaired without a reduction.
             Signal::Loss if self.guided.is_some() => {}
             // RFC 3168 section 6.1.2: a mark is answered as a loss would be; for a round trip hints
-            // have no say.
+            // are ignored.
             Signal::Ecn if self.guided.take().is_some() => {
                 self.base.on_congestion(c);
                 self.believe_at = c.now + self.readings.srtt();
@@ -398,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_is_repaired_but_not_feared_and_a_mark_is_answered() {
+    fn a_loss_is_repaired_without_a_reduction_and_a_mark_is_answered() {
         let mut cc = aware(|_| {});
         cc.on_hint(&hint(101, 16, 5_000));
         cc.on_congestion(&congestion(55.0));
@@ -431,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn readings_that_come_late_are_none() {
+    fn late_readings_are_ignored() {
         let mut cc = aware(|_| {});
         let late = Hint { measured: Some(at(60)), ..hint(101, 1000, 0) };
         cc.on_hint(&late);
@@ -444,7 +446,7 @@ mod tests {
     /// A hint of ten times the capacity: a round of 100 segments of which 50 are lost. The base
     /// continues with half of the window, the same hint is ignored for 1 s, then for 2 s.
     #[test]
-    fn hints_that_lie_are_not_believed_for_a_time_that_doubles() {
+    fn wrong_hints_are_ignored_for_a_time_that_doubles() {
         let mut cc = aware(|c| c.queue_term = false);
         let lie = |ms| hint(ms, 400, 0);
         cc.on_hint(&lie(101));
@@ -473,7 +475,7 @@ mod tests {
     /// in a round trip of 20 ms, fifty times the reported rate. Without it the floor of two
     /// segments is five times that. After one round trip the base has its own slow start.
     #[test]
-    fn a_rate_that_is_always_a_hundredth_is_caught_within_a_round_trip() {
+    fn a_rate_that_is_always_a_hundredth_is_detected_within_a_round_trip() {
         for (queue_term, segments) in [(true, 20u64), (false, 2)] {
             let mut cc = aware(|c| c.queue_term = queue_term);
             let lie = |ms: u64| Hint { rate: Some(Bitrate(160_000)), ..hint(ms, 0, 0) };
@@ -493,7 +495,7 @@ mod tests {
     /// what was reported. The base continues with half of those. Losses among the 400 that were
     /// sent are measured by the 162, not by the 400.
     #[test]
-    fn a_rate_that_is_too_large_is_caught_without_a_loss() {
+    fn a_rate_that_is_too_large_is_detected_without_a_loss() {
         let mut cc = aware(|c| c.queue_term = false);
         (101..=180).step_by(10).for_each(|ms| cc.on_hint(&hint(ms, 160, 0)));
         assert_eq!(cc.cwnd(), 400.0);
@@ -507,9 +509,9 @@ mod tests {
         assert_eq!(cc.ssthresh(), 81.0);
     }
 
-    /// 1 s between reports: a reading stands for 200 ms, not for 2.5 s.
+    /// 1 s between reports: a reading is valid for 200 ms, not for 2.5 s.
     #[test]
-    fn seldom_readings_do_not_stand_for_seconds() {
+    fn rare_readings_are_not_valid_for_seconds() {
         let mut cc = aware(|_| {});
         cc.on_hint(&Hint { period: Some(Duration::from_secs(1)), ..hint(101, 16, 5_000) });
         cc.on_ack(&AckSample { una: 0, ..ack_at(1, 301, 20) });

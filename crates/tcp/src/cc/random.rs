@@ -1,5 +1,5 @@
-//! A connection's own numbers for the algorithms that draw: keyed by its initial sequence number,
-//! so that no flow shifts another's.
+//! A connection's own random numbers for the algorithms that draw: keyed by its initial sequence
+//! number, so that no flow changes the draws of another.
 
 use lasthop_engine::{Draw, Purpose};
 

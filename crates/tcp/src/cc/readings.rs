@@ -1,5 +1,5 @@
-//! What a sender keeps of capacity hints: the newest readings, how old they may be, and the round
-//! trip that turns a rate into a window.
+//! A sender's record of capacity hints: the newest readings, their maximum age, and the round trip
+//! that turns a rate into a window.
 
 use lasthop_units::{Duration, Instant};
 
@@ -23,9 +23,9 @@ pub(super) const FLOOR_PARAMETER: Parameter =
 /// The smallest round trip expires after this time.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 
-/// Where reports are more seldom than round trips a reading stands for 2.5 periods, but no longer
-/// than this: the smallest retransmission timeout of Linux (TCP_RTO_MIN), after which a sender
-/// without news begins anew in any case.
+/// If reports are rarer than round trips, a reading is valid for 2.5 periods, but no longer than
+/// this: the smallest retransmission timeout of Linux (TCP_RTO_MIN), after which a sender without
+/// ACKs starts again in any case.
 const LONGEST_SILENCE: Duration = Duration::from_millis(200);
 
 /// R(t) and Q(t) of one hint.
@@ -78,10 +78,10 @@ impl Readings {
         }
     }
 
-    /// Takes a hint in; false: its reading was old when it came, so it is none.
+    /// Processes a hint; false: its reading was too old on arrival and is ignored.
     pub fn hear(&mut self, hint: &Hint) -> bool {
         if hint.notice.is_some_and(|n| !n.interrupts()) {
-            // Behind the new cell the round trip may be another.
+            // In the new cell the round trip may be different.
             self.smallest = SmallestRtt::default();
         }
         if let Some(rate) = hint.rate {
@@ -136,7 +136,7 @@ impl Readings {
         Some(match self.config.rtt {
             HintRtt::Min => smallest,
             HintRtt::Srtt => self.srtt.as_secs_f64(),
-            // What the queue that was reported does not explain: scheduling, HARQ, the wait for
+            // The part that the reported queue does not explain: scheduling, HARQ, the wait for
             // uplink grants.
             HintRtt::Predicted => {
                 let queueing = if r.rate > 0.0 { r.queue / r.rate } else { 0.0 };

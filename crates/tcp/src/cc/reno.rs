@@ -38,7 +38,7 @@ pub struct Reno {
     validate: bool,
     /// ssthresh is cut to whole segments (ns-2).
     whole: bool,
-    /// A mistake on purpose: ssthresh falls to zero.
+    /// A deliberate mistake: ssthresh falls to zero.
     zero: bool,
     /// Segments acknowledged towards the next increase in congestion avoidance.
     counted: f64,

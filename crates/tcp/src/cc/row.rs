@@ -1,4 +1,4 @@
-//! What an algorithm says of itself, and what it needs of the stack around it.
+//! The description of an algorithm, and its requirements on the stack around it.
 
 use serde::Serialize;
 
@@ -27,8 +27,8 @@ pub enum EcnEcho {
     EachMark,
 }
 
-/// What a control needs of the stack around it. The values of a profile give way to it, what a
-/// scenario writes does not.
+/// The requirements of a control on the stack around it. They replace values of a profile, but not
+/// values that a scenario sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// The delivery rate of each ACK: loss recovery is `rack` where a scenario does not say
@@ -38,8 +38,8 @@ pub struct Needs {
     pub ecn: Option<EcnMode>,
     /// Data is sent with ECT(1) (RFC 9331).
     pub l4s: bool,
-    /// Marks of an AQM on the path: a flow without them is warned of by what is said here of the
-    /// control then.
+    /// Marks of an AQM on the path: a flow without them gets a warning with this text about the
+    /// control.
     pub marks: Option<&'static str>,
     /// The form in which the receiver echoes marks.
     pub echo: EcnEcho,
@@ -50,7 +50,7 @@ pub struct Needs {
     pub paces: bool,
     /// A mark may cost it less than a loss (RFC 8511), where `abe` is on.
     pub abe: bool,
-    /// Capacity hints; without them `hint_base` is at work.
+    /// Capacity hints; without them `hint_base` is used.
     pub hints: bool,
     /// Congestion windows that a send buffer holds which grows by itself (Linux:
     /// tcp_sndbuf_expand).
@@ -61,7 +61,7 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// What a window that answers to losses needs.
+    /// The requirements of a window that responds to losses.
     pub const NOTHING: Needs = Needs {
         delivery_rate: false,
         ecn: None,
@@ -75,11 +75,11 @@ impl Needs {
         send_buffer_windows: 2,
         opens_with_data: None,
     };
-    /// What is taken for needed by a control of the caller's own: it may pace.
+    /// The assumed requirements of a caller's own control: it may pace.
     pub(super) const CUSTOM: Needs = Needs { paces: true, ..Needs::NOTHING };
 }
 
-/// What an algorithm's file says of it.
+/// The description of an algorithm in its file.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// One line for a list.
@@ -90,6 +90,6 @@ pub struct Row {
     pub parameters: &'static [Parameter],
     /// Where ns-3, INET and Linux differ from this and from each other.
     pub differs: &'static str,
-    /// What it needs.
+    /// Its requirements.
     pub needs: Needs,
 }

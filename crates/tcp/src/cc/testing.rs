@@ -1,4 +1,4 @@
-//! What the algorithms' tests share: samples, and a path that acknowledges a window per round trip.
+//! Helpers of the algorithms' tests: samples, and a path that acknowledges a window per round trip.
 
 use lasthop_units::{Duration, Instant};
 

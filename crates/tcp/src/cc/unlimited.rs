@@ -1,7 +1,7 @@
-//! No congestion control: what exists is sent as far as the peer's window reaches. For a sender
-//! that shares a node with the queue of the only bottleneck, such as a cache in the eNB whose
-//! scheduler pulls what it can send (close coupling), and for the ends of links that do not lose.
-//! The retransmission timer and loss recovery stay.
+//! No congestion control: all data is sent within the peer's window. For a sender that shares a
+//! node with the queue of the only bottleneck, such as a cache in the eNB whose scheduler pulls
+//! what it can send (close coupling), and for the ends of links that do not lose. The
+//! retransmission timer and loss recovery stay.
 
 use super::{AckSample, Congestion, CongestionControl, Established, Needs, Parameter, Row};
 use crate::config::Config;
@@ -23,8 +23,7 @@ pub(super) const ROW: Row = Row {
     needs: Needs::NOTHING,
 };
 
-/// The window that is not there [segments]: more than any peer offers (RFC 7323: below 2^30
-/// octets).
+/// The window without a limit [segments]: more than any peer offers (RFC 7323: below 2^30 octets).
 const ENDLESS: f64 = 1e8;
 
 /// A window that never moves.

@@ -1,12 +1,11 @@
-//! TCP Vegas as ns-2 2.26/2.27 implements it, by the studies' reading of it (UMTS study, section
-//! 3.2).
+//! TCP Vegas as ns-2 2.26/2.27 implements it, as the studies describe it (UMTS study, section 3.2).
 //!
-//! Differences between that reading and the public ns-2 code as remembered, all decided for the
-//! reading: the code keeps a skipped increment at zero until the next decision, here growth is
+//! Differences between that description and the public ns-2 code (from memory), all decided for the
+//! description: the code keeps a skipped increment at zero until the next decision, here growth is
 //! skipped ACK by ACK while cwnd exceeds the flight by more than 2; the code takes the
 //! congestion-avoidance increment 1/cwnd once per round, and so do we ("+ 1/cwnd per ACK").
 //!
-//! Left open by the reading and decided here: in the first round after the handshake the window
+//! Left open by the description and decided here: in the first round after the handshake the window
 //! holds (the flag that lets it grow every other round starts as "grew"); a fast retransmit under
 //! SACK (which ns-2's Vegas does not have) cuts the window like one on duplicate ACKs.
 
@@ -404,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn the_decision_sees_the_same_numbers_through_acks() {
+    fn the_decision_has_the_same_numbers_through_acks() {
         let mut v = vegas();
         v.base_rtt = 0.12;
         v.ssthresh = 2.0;
@@ -483,7 +482,7 @@ mod tests {
         assert_eq!(v.on_dup_ack(&dup), DupAckAction::Retransmit);
         assert_eq!(v.cwnd, 7.0);
         assert!((v.fine.timeout - 0.16875).abs() < 1e-12);
-        // The next two ACKs are watched.
+        // The next two ACKs are checked.
         assert!(v.oldest_is_overdue(Instant::from_millis(700), Instant::from_millis(300)));
         assert!(!v.oldest_is_overdue(Instant::from_millis(700), Instant::from_millis(600)));
         assert!(!v.oldest_is_overdue(Instant::from_millis(900), Instant::from_millis(300)));

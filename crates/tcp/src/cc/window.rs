@@ -19,7 +19,7 @@ pub struct Window {
     /// L of RFC 3465; infinite: an ACK grows the window by all it delivers.
     abc_limit: f64,
     validate: bool,
-    /// A mistake on purpose: ssthresh falls to zero.
+    /// A deliberate mistake: ssthresh falls to zero.
     zero: bool,
 }
 
@@ -125,7 +125,7 @@ impl Window {
         self.counted = 0.0;
     }
 
-    /// The cut turned out to be wrong: back to what was before, if that is more.
+    /// The cut turned out to be wrong: restores the earlier values, if they are larger.
     pub fn undo(&mut self, cwnd: f64, ssthresh: f64) {
         self.cwnd = self.cwnd.max(cwnd).min(self.ceiling.max(1.0));
         self.ssthresh = self.ssthresh.max(ssthresh);
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slow_start_stops_at_ssthresh_and_hands_on_what_is_left() {
+    fn slow_start_stops_at_ssthresh_and_returns_the_rest() {
         let mut w = Window::new(&linux_like());
         w.set(8.0);
         w.ssthresh = 10.0;

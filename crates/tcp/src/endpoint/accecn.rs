@@ -1,8 +1,8 @@
-//! Accurate ECN (RFC 9768): the counters of octets, the option that carries them, and what a path
-//! does to both.
+//! Accurate ECN (RFC 9768): the counters of octets, the option that carries them, and the effects
+//! of a path on both.
 //!
-//! The three bits of the header (the ACE field) stand in `ecn.rs`; this file holds what needs the
-//! option. Which choices are Linux' is said at each place, with the function of
+//! The three bits of the header (the ACE field) are in `ecn.rs`; this file has the parts that need
+//! the option. Choices taken from Linux are noted at each place, with the function of
 //! include/net/tcp_ecn.h or net/ipv4/tcp_input.c that makes it.
 //!
 //! The source is an excerpt of draft-ietf-tcpm-accurate-ecn-34, from which the RFC was made;
@@ -54,7 +54,7 @@ pub(super) const fn start_of(e: Ecn) -> u64 {
     }
 }
 
-/// What has been seen of the peer's option.
+/// The state of the peer's option.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Seen {
     #[default]
@@ -67,7 +67,7 @@ enum Seen {
     Cleared,
 }
 
-/// The state that only a connection with accurate feedback has.
+/// The state of a connection with accurate feedback.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Accurate {
     // Data Receiver.
@@ -106,7 +106,7 @@ pub(super) struct Accurate {
 
     // The path.
     seen: Seen,
-    /// The first segment after the SYNs has been looked at (RFC 9768 section 3.2.2.4).
+    /// The first segment after the SYNs has been checked (RFC 9768 section 3.2.2.4).
     first_seen: bool,
     /// Nothing leaves ECN-capable: the fields of SYNs or ACKs were cleared or altered (sections
     /// 3.1.5, 3.2.2.3 and 3.2.2.4).
@@ -150,8 +150,8 @@ impl Accurate {
         }
     }
 
-    /// A first option is looked at for cleared counters: an initial value of 0 is impossible
-    /// (section 3.2.3.2.4).
+    /// Checks a first option for cleared counters: an initial value of 0 is impossible (section
+    /// 3.2.3.2.4).
     pub fn look_at_first(&mut self, option: &AccEcn) {
         if self.seen >= Seen::Counter {
             return;
@@ -240,9 +240,9 @@ struct Delivery {
     exact: bool,
 }
 
-/// Of `d`'s packets, how many met a mark, when the ACE field says `least` modulo 8 and the field
-/// may have wrapped: with the octets that the option counted as CE, `marked`, where they are known
-/// (RFC 9768 appendix A.2.2, in the form of Linux' __tcp_accecn_process).
+/// Of `d`'s packets, how many met a mark, when the ACE field is `least` modulo 8 and the field may
+/// have wrapped: with the octets that the option counted as CE, `marked`, where they are known (RFC
+/// 9768 appendix A.2.2, in the form of Linux' __tcp_accecn_process).
 fn marks_of(least: u64, d: Delivery, marked: Option<u64>, packets_per_ack: f64) -> u64 {
     const FIELD: u64 = 8;
     if d.packets < FIELD {
@@ -360,8 +360,8 @@ impl Accurate {
         (self.newer, self.option) = (newer, seg.accecn);
     }
 
-    /// Packets of the ACK in hand that met a mark. An ACK that neither delivers anything nor has a
-    /// newer timestamp may be an old one: it says nothing. So far `sent` octets of data have left.
+    /// Packets of the ACK in hand with a mark. An ACK that neither delivers anything nor has a
+    /// newer timestamp may be an old one: it is ignored. So far `sent` octets of data have left.
     #[cold]
     pub fn count_marks(
         &mut self,
@@ -436,7 +436,7 @@ mod tests {
         assert_eq!(marks(1, 20, Some(500), 1.0), 1);
         assert_eq!(marks(1, 20, Some(17_000), 1.0), 17);
         assert_eq!(marks(1, 20, Some(20_000), 1.0), 17, "all octets are marked: the most that fits");
-        // Ten packets, below two turns of the field: nine if more octets are marked than one packet
+        // Ten packets, below two wraps of the field: nine if more octets are marked than one packet
         // has.
         assert_eq!([marks(1, 10, Some(1_000), 1.0), marks(1, 10, Some(5_000), 1.0)], [1, 9]);
     }

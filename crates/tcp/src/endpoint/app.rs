@@ -120,8 +120,8 @@ impl Endpoint {
         self.send.limits.corked
     }
 
-    /// The application will not read any more: once the close is under way, data that still arrives
-    /// is answered with a reset (RFC 9293 section 3.6.1, RFC 1122 section 4.2.2.13).
+    /// The application will not read any more: once the close has begun, data that still arrives is
+    /// answered with a reset (RFC 9293 section 3.6.1, RFC 1122 section 4.2.2.13).
     pub fn stop_reading(&mut self) {
         self.receive.reader_gone = true;
     }

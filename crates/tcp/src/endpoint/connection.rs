@@ -10,7 +10,7 @@ use super::timers::{Timer, Timers};
 use crate::config::Config;
 use crate::state::{Input, State};
 
-/// What the sender and the receiver of an endpoint share; neither sees the other.
+/// The state that the sender and the receiver of an endpoint share; neither accesses the other.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
     pub config: Config,
@@ -42,7 +42,7 @@ impl Connection {
         }
     }
 
-    /// Takes the transition for `input`, if the table has one.
+    /// Makes the transition for `input`, if the table has one.
     pub fn step(&mut self, input: Input) {
         if let Some(next) = self.state.after(input) {
             self.state = next;

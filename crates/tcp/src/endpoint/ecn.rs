@@ -1,9 +1,9 @@
 //! Explicit congestion notification: RFC 3168, the receiver of DCTCP (RFC 8257 section 3.2), and
 //! the counter of AccECN (RFC 9768) in the three bits of the header; its option is in `accecn.rs`.
 //!
-//! The IP header's codepoint travels beside the segment ([`Segment::ecn`]). The rest of the
-//! endpoint has one line at each place where ECN has a say: the SYN, data that arrives, an ACK, a
-//! reduction, a segment that leaves.
+//! The IP header's codepoint is passed beside the segment ([`Segment::ecn`]). The rest of the
+//! endpoint has one line at each place where ECN has an effect: the SYN, data that arrives, an ACK,
+//! a reduction, a segment that leaves.
 
 use lasthop_units::{Ecn, Instant};
 
@@ -16,7 +16,7 @@ use crate::recovery::CaState;
 use crate::rto::Rto;
 use crate::segment::{AccEcn, Flags, Segment};
 
-/// What both ends agreed on.
+/// The agreement of both ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Agreed {
     /// No ECN.
@@ -34,7 +34,7 @@ pub(super) struct EcnState {
     agreed: Agreed,
     /// Our SYN requested ECN.
     pub asked: bool,
-    /// What accurate feedback needs beside the header's three bits.
+    /// The state of accurate feedback beside the header's three bits.
     pub accurate: Option<Box<Accurate>>,
     /// The codepoint of the peer's SYN or SYN-ACK, to be fed back in AccECN's handshake.
     syn_codepoint: Ecn,
@@ -58,7 +58,7 @@ pub(super) struct EcnState {
     cwr_due: bool,
     /// The window was reduced; not again before SND.UNA is beyond this (flavours without RACK).
     pub reduced_until: Option<u64>,
-    /// s.cep: what the peer's counter is known to be.
+    /// s.cep: the known value of the peer's counter.
     pub s_cep: u64,
     /// The ACK in hand reports congestion; with AccECN known once its delivery is.
     ece: bool,
@@ -261,8 +261,8 @@ impl EcnState {
         }
     }
 
-    /// A segment of a synchronized connection arrived, whatever it carries: with AccECN every
-    /// packet counts (RFC 9768 section 3.2.2.5.1).
+    /// A segment of a synchronized connection arrived, with any contents: with AccECN every packet
+    /// counts (RFC 9768 section 3.2.2.5.1).
     #[inline]
     pub fn count(&mut self, config: &Config, counters: &mut Counters, seg: &Segment) -> Prompt {
         if self.agreed == Agreed::Accurate {
@@ -405,8 +405,8 @@ impl EcnState {
         }
     }
 
-    /// What an acceptable ACK says about marks. `newer`: it has a newer timestamp than the one
-    /// before.
+    /// Evaluates the marks that an acceptable ACK reports. `newer`: it has a newer timestamp than
+    /// the one before.
     #[inline]
     pub fn on_ack(&mut self, config: &Config, seg: &Segment, newer: bool) {
         self.ece = false;
@@ -422,7 +422,7 @@ impl EcnState {
         }
     }
 
-    /// Of the octets that the ACK in hand delivered: how many met a mark. Once an ACK.
+    /// Of the octets that the ACK in hand delivered: the number with a mark. Once per ACK.
     #[inline]
     pub fn settle(&mut self, n: &Negotiated, counters: &mut Counters, state: CaState, delivered: u64) -> u64 {
         if self.agreed == Agreed::Nothing {
@@ -454,7 +454,7 @@ impl EcnState {
         self.ece
     }
 
-    /// A reduction has begun, whatever the reason: CWR informs the peer (RFC 3168 section 6.1.2).
+    /// A reduction has begun, for any reason: CWR informs the peer (RFC 3168 section 6.1.2).
     #[inline]
     pub const fn reduced(&mut self) {
         if matches!(self.agreed, Agreed::Classic) {
@@ -462,7 +462,7 @@ impl EcnState {
         }
     }
 
-    /// The flavours without RACK show CWR until a window has been acknowledged.
+    /// True while the flavours without RACK report CWR: until a window has been acknowledged.
     #[inline]
     pub fn shows_cwr(&self, una: u64) -> bool {
         self.reduced_until.is_some_and(|until| una <= until)

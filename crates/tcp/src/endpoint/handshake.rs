@@ -1,4 +1,4 @@
-//! Connection set-up: the SYN and its options, and what is made when both have arrived.
+//! Connection set-up: the SYN and its options, and the parts created when both have arrived.
 
 use lasthop_units::Instant;
 
@@ -14,7 +14,7 @@ use crate::sample::timestamp;
 use crate::segment::{Flags, Segment, SynOptions, Timestamps};
 use crate::state::State;
 
-/// The SYN, and what is known of it.
+/// The state of the SYN.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Handshake {
     /// It waits to leave.
@@ -36,7 +36,7 @@ impl Handshake {
         send.last_sent = now;
     }
 
-    /// The peer's SYN, with ours to be sent (`passive`) or on its way.
+    /// The peer's SYN, with ours to be sent (`passive`) or already sent.
     pub fn take_syn(
         &mut self,
         c: &mut Connection,
@@ -205,7 +205,7 @@ impl Handshake {
     }
 }
 
-/// Something on the way may dislike the options.
+/// Sends no further options: a middlebox may drop segments with them.
 #[cold]
 fn stop_offering(c: &mut Connection) {
     c.config.negotiated.timestamps = false;

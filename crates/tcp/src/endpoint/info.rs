@@ -1,4 +1,4 @@
-//! What probes may look at: `tcp_info` as Linux names it, and counters.
+//! The values for probes: `tcp_info` as in Linux, and counters.
 
 use lasthop_units::{Bitrate, Duration, Instant, Seq};
 
@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::recovery::CaState;
 use crate::state::State;
 
-/// What the two ends of a connection have agreed on.
+/// The agreement of the two ends of a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct OptionsInUse {
     /// Timestamps (RFC 7323 section 3).
@@ -60,7 +60,7 @@ pub struct Info {
     pub bytes_acked: u64,
     /// Octets known to have arrived: acknowledged or SACKed.
     pub delivered: u64,
-    /// Segments' worth of what was delivered that met a congestion mark.
+    /// Segments' worth of delivered octets with a congestion mark.
     pub delivered_ce: u64,
     /// SND.UNA on the wire.
     pub snd_una: Seq,
@@ -149,7 +149,7 @@ impl Endpoint {
             state => state,
         }
     }
-    /// What keeps it from sending, once it has sent all that it may at `now`.
+    /// The reason why the endpoint does not send, once it has sent all that it may at `now`.
     pub fn limit(&self, now: Instant) -> Limit {
         limit_of(&self.send, &self.conn, now)
     }
@@ -169,11 +169,11 @@ impl Endpoint {
     pub const fn config(&self) -> &Config {
         &self.conn.config
     }
-    /// The congestion control at work.
+    /// The congestion control in use.
     pub const fn congestion_control(&self) -> &Cc {
         &self.send.fly.cc
     }
-    /// What went wrong in a congestion control of the caller's own, once.
+    /// The error in a caller's own congestion control, once.
     #[inline]
     pub fn control_fault(&mut self) -> Option<Fault> {
         self.send.fly.cc.custom().and_then(CongestionControl::fault)
@@ -214,7 +214,7 @@ impl Endpoint {
     pub const fn una_offset(&self) -> u64 {
         self.send.seq.una
     }
-    /// Octets of the peer's data received in order and, unless `manual_read`, handed to the
+    /// Octets of the peer's data received in order and, unless `manual_read`, passed to the
     /// application.
     #[inline]
     pub fn in_order_received(&self) -> u64 {

@@ -183,7 +183,7 @@ impl Endpoint {
             c.step(Input::AckOfSyn);
             c.ecn.on_handshake_ack(&c.config, &mut c.meters.counters, seg);
             self.handshake.established(c, send, receive, now, seg);
-            // The window of this segment counts, whatever the SYN's said.
+            // The window of this segment counts, not the SYN's.
             send.seq.take_window(seg, c.negotiated.snd_scale, start, 1);
             send.seq.max_wnd = send.seq.wnd;
             send.update_timers(c, now);

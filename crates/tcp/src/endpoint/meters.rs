@@ -71,7 +71,7 @@ pub struct Counters {
     pub spurious_timeouts: u64,
     /// Entries into fast recovery.
     pub fast_retransmits: u64,
-    /// Segments sent again, for whatever reason.
+    /// Retransmitted segments, for any reason.
     pub retransmitted_segments: u64,
     /// Octets of data sent again.
     pub retransmitted_octets: u64,
@@ -81,7 +81,7 @@ pub struct Counters {
     pub dup_acks_sent: u64,
     /// Duplicates that the peer reported (RFC 2883).
     pub dsacks_received: u64,
-    /// Reductions undone because they were for nothing.
+    /// Reductions undone because they were spurious.
     pub undone: u64,
     /// Of these: reductions by a timeout.
     pub undone_timeouts: u64,

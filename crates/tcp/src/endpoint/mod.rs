@@ -1,10 +1,10 @@
 //! The endpoint: one end of a connection.
 //!
-//! Two halves, a sender (`send`) and a receiver (`receive`), which do not see each other, over what
-//! they share (`connection`: configuration, state, what the SYNs agreed on, ECN, timers, round
-//! trips, meters). [`Endpoint`] passes segments, calls and timeouts on to them, in the order of RFC
-//! 9293 section 3.10: `app` holds the user calls (3.10.1 to 3.10.6), `input` the arrival of a
-//! segment with its numbered checks (3.10.7), `handshake` the SYN, `transmit` what leaves; `send`
+//! Two halves, a sender (`send`) and a receiver (`receive`), which do not access each other, and
+//! their shared part (`connection`: configuration, state, the result of the SYNs, ECN, timers,
+//! round trips, meters). [`Endpoint`] passes segments, calls and timeouts on to them, in the order
+//! of RFC 9293 section 3.10: `app` holds the user calls (3.10.1 to 3.10.6), `input` the arrival of
+//! a segment with its numbered checks (3.10.7), `handshake` the SYN, `transmit` what leaves; `send`
 //! holds the fifth check, the timeouts (3.10.8) and what is sent, `receive` the first check, the
 //! seventh and the eighth.
 
@@ -69,7 +69,7 @@ impl Endpoint {
         Endpoint::with_control(config, Cc::new(&config), isn)
     }
 
-    /// As [`Endpoint::new`], with this congestion control at work.
+    /// As [`Endpoint::new`], with this congestion control.
     pub fn with_control(config: Config, cc: Cc, isn: Seq) -> Endpoint {
         Endpoint {
             send: Sender::new(&config, cc, isn),
@@ -92,7 +92,7 @@ impl Endpoint {
         self.conn.meters.events.pop_front()
     }
 
-    /// A hint about the last hop has reached this end by another way than an ACK's option.
+    /// Processes a hint about the last hop that did not arrive in an ACK's option.
     pub fn handle_hint(&mut self, hint: &Hint) {
         self.send.take_hint(&self.conn, hint);
     }
@@ -113,7 +113,7 @@ impl Endpoint {
         (at != Instant::MAX).then_some(at)
     }
 
-    /// Its moment has come: fires what is due. Harmless when nothing is.
+    /// Processes the timers that are due; no effect if none is.
     pub fn on_time(&mut self, now: Instant) {
         let (c, send) = (&mut self.conn, &mut self.send);
         if c.timers.take_due(Timer::DelayedAck, now) {
@@ -155,7 +155,7 @@ impl Endpoint {
         self.check();
     }
 
-    /// The connection is over, whatever the state.
+    /// The connection is over, in any state.
     fn finish(&mut self, event: Event) {
         self.conn.step(Input::Abort);
         self.stop();

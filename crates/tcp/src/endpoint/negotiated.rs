@@ -1,6 +1,6 @@
-//! What the two SYNs have agreed on.
+//! The agreement of the two SYNs.
 
-/// What the SYNs have agreed on; before they have, what is offered.
+/// The agreement of the SYNs; before it, the values offered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Negotiated {
     /// RFC 7323 section 3.

@@ -89,9 +89,10 @@ impl RoundTrips {
         self.resent_by_timeout = Some((una, Instant::MAX));
     }
 
-    /// After a timeout: did this ACK, up to `una`, answer the original? Timestamps decide exactly
-    /// (RFC 3522 section 3.2); without them only an ACK that comes sooner after the retransmission
-    /// than the smallest round trip ever seen is known to be the original's: a lower bound.
+    /// After a timeout: checks whether this ACK, up to `una`, answers the original. Timestamps
+    /// decide exactly (RFC 3522 section 3.2); without them only an ACK that comes sooner after the
+    /// retransmission than the smallest round trip ever seen is known to be the original's: a lower
+    /// bound.
     pub fn detect_spurious_timeout(
         &mut self,
         meters: &mut Meters,

@@ -10,7 +10,7 @@ impl Endpoint {
     /// The next segment to send; call until `None`.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
-        // Half of the calls find nothing, most of them at a receiver: that is seen in the caller.
+        // Half of the calls find nothing, most of them at a receiver: this is tested in the caller.
         if self.is_at_rest() { None } else { self.next_segment(now) }
     }
 
@@ -28,7 +28,7 @@ impl Endpoint {
     }
 
     fn next_segment(&mut self, now: Instant) -> Option<Segment> {
-        // `take` moves the whole segment; what is seldom there is looked for first.
+        // `take` moves the whole segment; the rare cases are tested first.
         if self.reset.is_some() {
             return self.reset.take();
         }

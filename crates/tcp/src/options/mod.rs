@@ -16,7 +16,7 @@ use crate::mutant::Mutant;
 pub struct OptionError {
     /// The key under `[flow.<name>.tcp]`.
     pub key: &'static str,
-    /// What is wrong and what would be right.
+    /// The mistake and its remedy.
     pub problem: String,
     /// Where a word is unknown: those that are known.
     pub known: Vec<String>,
@@ -107,7 +107,7 @@ impl Options {
             let problem = format!("{} B is outside 4096 B to {} B", start.0, b.send_buffer_max);
             return refuse("send_buffer_start", problem);
         }
-        // Those that were not written give way to a small ceiling.
+        // Values that were not set are reduced to a small ceiling.
         b.send_buffer_start = b.send_buffer_start.min(b.send_buffer_max);
         b.receive_buffer_start = b.receive_buffer_start.min(b.receive_buffer);
         Ok(())
@@ -125,7 +125,7 @@ fn check_together(c: &Config) -> Result<(), OptionError> {
     if c.timers.initial_rto.is_zero() || c.timers.max_rto.is_zero() {
         return refuse("initial_rto", "a timeout of 0 s would fire for ever");
     }
-    // A peer that is gone is probed at this interval, for ever where nothing limits it.
+    // A peer that is gone is probed at this interval, without end if nothing limits it.
     if c.timers.max_rto < Duration::from_millis(1) {
         return refuse("max_rto", format!("{} is below 1 ms", c.timers.max_rto));
     }

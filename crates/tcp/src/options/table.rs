@@ -21,7 +21,7 @@ use crate::mutant::Mutant;
 use crate::profile::Profile;
 use crate::word::bare_word;
 
-/// What the table says of a key that has a value in each profile.
+/// The table's data of a key that has a value in each profile.
 pub struct Setting {
     /// The key under `[flow.x.tcp]`.
     pub key: &'static str,
@@ -50,7 +50,7 @@ fn or<T: ToString>(value: Option<T>, none: &str) -> String {
     value.map_or(none.to_owned(), |v| v.to_string())
 }
 
-/// Puts a value where it belongs, or says what is wrong with it.
+/// Stores a value, or returns what is wrong with it.
 type Set<T> = fn(&mut Config, T) -> Result<(), String>;
 
 fn within(value: u64, range: RangeInclusive<u64>, unit: &str) -> Result<u64, String> {

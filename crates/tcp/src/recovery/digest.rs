@@ -15,8 +15,8 @@ pub(super) struct Newest {
     pub lost_before: u64,
 }
 
-/// What one ACK reports: the loss detectors, the congestion control's sample and the meters read
-/// it.
+/// The report of one ACK, which the loss detectors, the congestion control's sample and the meters
+/// read.
 ///
 /// Offsets and octets are those of the sender's stream. What is reported segment by segment is in
 /// RACK alone.
@@ -76,7 +76,7 @@ impl AckDigest {
         AckDigest { una_moved: passed > 0, passed, ..AckDigest::default() }
     }
 
-    /// As of an ACK that delivers one segment, where a timer has found losses.
+    /// As for an ACK that delivers one segment, if a timer has found losses.
     pub fn of_timer(lost_before: u64) -> AckDigest {
         AckDigest { segments: 1, lost_before, ..AckDigest::default() }
     }

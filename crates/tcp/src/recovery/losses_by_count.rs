@@ -82,7 +82,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
-    /// The definition: a look at every mark.
+    /// The definition: inspects every mark.
     fn plain(r: &mut Rack, threshold: u32, sent: impl Fn(usize) -> (Instant, u64, u32)) {
         let Some(highest) = r.marks.iter().rposition(|m| m.sacked) else { return };
         for i in 0..(highest + 1).saturating_sub(threshold as usize) {
@@ -157,7 +157,7 @@ mod tests {
                             f.rack.pop();
                             f.records.pop_front();
                         }),
-                        // A probe: whatever its mark says.
+                        // A probe: with any mark.
                         10 if n % 3 == 0 && !f.records.is_empty() => {
                             let i = if n % 2 == 0 { 0 } else { f.records.len() - 1 };
                             if !f.rack.marks[i].sacked {
@@ -181,7 +181,7 @@ mod tests {
 
     /// A thousand in flight, every second one lost: an ACK visits a handful of records.
     #[test]
-    fn an_ack_looks_at_what_it_changes() {
+    fn an_ack_inspects_only_the_marks_it_changes() {
         let mut f = Flow::default();
         (0..1000).for_each(|i| f.send(Instant(i)));
         let looks = std::cell::Cell::new(0u32);
@@ -199,7 +199,7 @@ mod tests {
                 f.resend(lost, now);
             }
         }
-        // Each of the 997 marks below the last three is judged once.
+        // Each of the 997 marks below the last three is inspected once.
         assert!(looks.get() <= 1000, "{}", looks.get());
         assert_eq!(f.rack.lost, 499, "all even ones below the last three");
     }

@@ -1,8 +1,8 @@
-//! Loss recovery: what is sent again, and when. How much may be sent is congestion control's
-//! business.
+//! Loss recovery: what is retransmitted, and when. How much may be sent is decided by congestion
+//! control.
 //!
-//! One file per flavour, for RACK-TLP the marks of the segments ([`Rack`]); what the sender makes
-//! of the losses is the endpoint's `send`. The parts they share are here: what one ACK reports
+//! One file per flavour, for RACK-TLP the marks of the segments ([`Rack`]); the sender's reaction
+//! to losses is in the endpoint's `send`. The parts they share are here: what one ACK reports
 //! ([`AckDigest`]), the count of duplicate ACKs, the recovery point with its guard, the inflation
 //! of the window, the state that Linux calls `ca_state`.
 
@@ -27,7 +27,7 @@ use crate::config::{Config, RecoveryExit, RecoveryFlavour, SackOnTimeout, Ssthre
 use crate::flight::Flight;
 pub use crate::sample::CaState;
 
-/// What recovery may look at and change.
+/// The state that recovery may read and change.
 pub struct SenderView<'a> {
     /// Values.
     pub config: &'a Config,
@@ -109,7 +109,7 @@ pub struct Recovery {
     recover: u64,
     /// Segments by which duplicate ACKs inflate the window, or partial ACKs deflate it.
     inflation: f64,
-    /// The oldest segment is to be sent again at once, whatever the window says.
+    /// The oldest segment is to be sent again at once, independent of the window.
     resend_head: bool,
     partial_acks: u32,
     /// The timer expired in this recovery, and recovery continues.
@@ -149,11 +149,11 @@ impl Recovery {
     pub const fn state(&self) -> CaState {
         self.state
     }
-    /// The flavour at work.
+    /// The flavour in use.
     pub const fn flavour(&self) -> RecoveryFlavour {
         self.flavour
     }
-    /// True when the scoreboard rules.
+    /// True if the scoreboard is in use.
     #[inline]
     pub const fn is_sack(&self) -> bool {
         matches!(self.flavour, RecoveryFlavour::Sack)
@@ -192,7 +192,7 @@ impl Recovery {
     pub const fn head_is_due(&self) -> bool {
         self.resend_head
     }
-    /// What is sent again is a fast retransmission: the timer has not expired in this recovery.
+    /// True if retransmissions are fast ones: the timer has not expired in this recovery.
     pub(crate) fn is_fast(&self) -> bool {
         self.state != CaState::Loss && !self.timed_out
     }

@@ -1,5 +1,5 @@
-//! What RACK-TLP (RFC 8985), the delivery-rate estimate and the undo of spurious reductions
-//! store: a mark per segment in flight, and the counts that follow from the marks.
+//! The state of RACK-TLP (RFC 8985), the delivery-rate estimate and the undo of spurious
+//! reductions: a mark per segment in flight, and the counts that follow from the marks.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use super::digest::{AckDigest, Newest};
 use super::fack::Fack;
 use crate::cc::{LossSample, RateSample};
 
-/// What is known of one segment in flight; in step with the flight's records.
+/// The state of one segment in flight; in step with the flight's records.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
     /// SACKed.
@@ -204,8 +204,8 @@ impl Rack {
         if !once && rtt < s.min_rtt {
             return;
         }
-        // tcp_rack_advance: RACK.rtt is that of the segment looked at last, also when an older
-        // transmission is not newer news; the RFC would keep the newest's.
+        // tcp_rack_advance: RACK.rtt is that of the segment inspected last, also if an older
+        // transmission is not newer; the RFC would keep the newest's.
         (self.rtt, self.advanced) = (rtt, true);
         if self.newest.is_none_or(|n| sent_after((s.at, s.end), n)) {
             self.newest = Some((s.at, s.end));
@@ -296,7 +296,7 @@ impl Rack {
 
     /// RFC 8985 section 6.2 step 5: marks as lost what was sent before a delivered segment and has
     /// waited long enough. `sent` gives time, end and number of transmissions of a record.
-    /// Returns when to look again.
+    /// Returns the time of the next check.
     pub fn detect(
         &mut self,
         now: Instant,
@@ -398,7 +398,7 @@ impl Rack {
         i
     }
 
-    /// The rate that this ACK shows. `total` counts octets delivered, this ACK's included.
+    /// The rate of this ACK. `total` counts octets delivered, this ACK's included.
     pub fn rate(
         &mut self,
         g: &AckDigest,

@@ -1,8 +1,8 @@
 //! The SACK scoreboard of RFC 6675 section 4, as ranges with running sums.
 //!
-//! Nothing here walks the window: `pipe` is kept by counters, and IsLost is a threshold, because an
-//! octet that is lost makes every unSACKed octet below it lost too. An ACK costs the few ranges it
-//! touches.
+//! No function iterates over the window: `pipe` is kept by counters, and IsLost is a threshold,
+//! because an octet that is lost makes every unSACKed octet below it lost too. An ACK costs the few
+//! ranges it touches.
 
 use std::collections::VecDeque;
 

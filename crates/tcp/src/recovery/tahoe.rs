@@ -1,7 +1,7 @@
 //! 4.3BSD-Tahoe: the third duplicate ACK is treated like a timeout, only sooner.
 //!
 //! The window falls to one segment and SND.NXT is set back to SND.UNA, as in ns-2's Tahoe; 4.3BSD
-//! sent one segment and then went on from where it had been, which differs only when several
+//! sent one segment and then continued from the earlier position, which differs only if several
 //! segments were lost.
 
 use super::{CaState, Outcome, Recovery, SenderView};

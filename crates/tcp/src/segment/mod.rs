@@ -1,4 +1,4 @@
-//! What travels between two endpoints: a descriptor of a TCP segment, without its bytes.
+//! The descriptor of a TCP segment between two endpoints, without its bytes.
 //!
 //! A [`Segment`] is small and `Copy`. [`wire`] turns it into the real header of RFC 9293, RFC 7323
 //! and RFC 2018 for captures and emulation, and reads one back.
@@ -260,8 +260,8 @@ impl Segment {
 }
 
 /// Octets of an AccECN option with so many counters and of `blocks` SACK blocks together, padded to
-/// a multiple of four. The AccECN option takes the place of the padding before the SACK option, as
-/// in Linux (net/ipv4/tcp_output.c, tcp_options_fit_accecn).
+/// a multiple of four. The AccECN option replaces the padding before the SACK option, as in Linux
+/// (net/ipv4/tcp_output.c, tcp_options_fit_accecn).
 const fn tail_len(fields: Option<u8>, blocks: usize) -> u32 {
     match (fields, blocks) {
         (None, 0) => 0,

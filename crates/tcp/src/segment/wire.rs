@@ -48,7 +48,7 @@ impl Segment {
     /// 3.1 (IPv4) or RFC 8200 section 8.1 (IPv6), then `payload`, cut or padded with zeros to
     /// `len` octets.
     ///
-    /// Addresses of two families cannot meet in one packet: then the checksum is left zero.
+    /// Addresses of two families are invalid in one packet: then the checksum is left zero.
     pub fn encode(&self, src_port: u16, dst_port: u16, src: IpAddr, dst: IpAddr, payload: &[u8]) -> Vec<u8> {
         let header = self.header_len() as usize;
         let mut out = Vec::with_capacity(header + self.len as usize);
@@ -83,8 +83,8 @@ impl Segment {
         }
     }
 
-    /// Options in the order and with the padding that Linux uses, so that captures look familiar.
-    /// The header begins at `start`.
+    /// Options in the order and with the padding that Linux uses, as in captures of Linux. The
+    /// header begins at `start`.
     fn encode_options(&self, out: &mut Vec<u8>, start: usize) {
         if let Some(mss) = self.syn.mss() {
             out.extend_from_slice(&[2, 4]);
@@ -126,7 +126,7 @@ impl Segment {
 
     /// Reads a segment. Unknown options are skipped (RFC 9293 section 3.1: "MUST be able to receive
     /// a TCP Option in any segment" and ignore options that it does not implement). The checksum is
-    /// not looked at: see [`checksum_is_right`].
+    /// not verified: see [`checksum_is_right`].
     pub fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
         let fixed: &[u8; 20] = bytes.first_chunk().ok_or(DecodeError::Truncated(bytes.len()))?;
         let header_len = usize::from(fixed[12] >> 4) * 4;

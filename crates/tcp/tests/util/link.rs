@@ -1,4 +1,4 @@
-//! What is between two endpoints: links, and the segments on their way.
+//! The links between two endpoints, and the segments in transmission.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
@@ -7,7 +7,7 @@ use lasthop_engine::{Draw, Purpose};
 use lasthop_tcp::{Flags, Segment};
 use lasthop_units::{Duration, Ecn, Instant};
 
-/// What a direction does to a segment.
+/// The treatment of a segment in one direction.
 #[derive(Clone)]
 pub struct Link {
     pub delay: Duration,
@@ -15,7 +15,7 @@ pub struct Link {
     pub rate: u64,
     /// Segments that fit in the queue before a finite rate.
     pub queue: usize,
-    /// Segments that the link holds in all, on their way included (as netem counts).
+    /// Segments that the link holds, those in transmission included (as netem counts).
     pub held: usize,
     /// When each of those arrives.
     pub arrivals: VecDeque<Instant>,
@@ -145,7 +145,7 @@ pub struct Carried {
     pub copies: usize,
 }
 
-/// Segments on their way, in the order of their arrival, each with its destination.
+/// Segments in transmission, in the order of their arrival, each with its destination.
 pub struct Air<To> {
     heap: BinaryHeap<Reverse<Flying<To>>>,
     count: u64,

@@ -12,7 +12,7 @@ pub use link::Link;
 
 pub struct Pair {
     pub now: Instant,
-    /// The client, who connects, and the server.
+    /// The client, which connects, and the server.
     pub ends: [Endpoint; 2],
     pub links: [Link; 2],
     pub events: [Vec<(Instant, Event)>; 2],
@@ -87,7 +87,7 @@ impl Pair {
             }
         }
         for end in &self.ends {
-            // Whatever it waits for has a name.
+            // Every limit has a name.
             assert_ne!(end.limit(self.now), Limit::Other, "{:?}", end.info());
         }
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use lasthop_tcp::{BufferOptions, CaState, CcName, Endpoint, Options, Profile, WindowOptions};
 use lasthop_units::Bytes;
 
-/// What one look at `tcp_info` says.
+/// One sample of `tcp_info`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// Since the connection was established \[s\].
@@ -81,9 +81,9 @@ pub fn write_curve(file: &Path, samples: &[Sample]) {
     std::fs::write(file, text).unwrap();
 }
 
-/// The folder of recordings `name`, if LASTHOP_SHARED says where the data is. Without it a test
-/// passes and says so, past the harness, which hides what a passing test prints. Panics when the
-/// variable is set and no such folder is there.
+/// The folder of recordings `name`, if LASTHOP_SHARED is set to the location of the data. Without
+/// it a test passes and reports this past the harness, which hides the output of a passing test.
+/// Panics if the variable is set and the folder does not exist.
 pub fn folder(name: &str) -> Option<PathBuf> {
     let Some(shared) = std::env::var_os("LASTHOP_SHARED") else {
         let _closed = writeln!(std::io::stderr(), "LASTHOP_SHARED is not set: {name} is not compared");

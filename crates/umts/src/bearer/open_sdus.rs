@@ -1,4 +1,4 @@
-//! The account of one direction: which packets are inside.
+//! The account of one direction: the packets that are inside.
 
 use std::collections::VecDeque;
 
@@ -16,14 +16,14 @@ pub(super) struct OpenSdus {
 }
 
 impl OpenSdus {
-    /// A packet enters; its serial number.
+    /// Adds a packet; returns its serial number.
     pub fn enter(&mut self, id: PacketId, size: u32) -> u64 {
         self.inside.push_back(Some((id, size)));
         self.len += 1;
         self.first + self.inside.len() as u64 - 1
     }
 
-    /// A packet leaves; `None` if it had left already.
+    /// Removes a packet; `None` if it had left already.
     pub fn leave(&mut self, serial: u64) -> Option<Sdu> {
         let at = serial.checked_sub(self.first)?;
         let (id, size) = self.inside.get_mut(at as usize)?.take()?;
@@ -35,7 +35,7 @@ impl OpenSdus {
         Some(Sdu { serial, ..Sdu::new(id, size) })
     }
 
-    /// Packets inside.
+    /// Number of packets inside.
     pub fn len(&self) -> usize {
         self.len
     }

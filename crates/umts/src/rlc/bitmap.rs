@@ -95,7 +95,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// Against the definition: a set of integers.
+        /// Compares with the definition: a set of integers.
         #[test]
         fn scans_agree_with_a_plain_set(
             base in 0u64..10_000,

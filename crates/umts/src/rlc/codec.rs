@@ -1,5 +1,5 @@
-//! Exact octets of UMTS RLC PDUs, on demand (TS 25.322 clause 9.2). Decoders accept any input
-//! without panic.
+//! Encoding and decoding of UMTS RLC PDUs (TS 25.322 clause 9.2). Decoders accept any input without
+//! panic.
 
 use lasthop_bearer::bits::{BitReader, BitWriter};
 
@@ -9,13 +9,13 @@ use super::sufi;
 use lasthop_bearer::Sdu;
 use lasthop_units::Octets;
 
-/// Puts an SDU's octets into a PDU: called once per segment with the place to fill.
+/// Writes an SDU's octets into a PDU: called once per segment with the place to fill.
 pub type Payload<'a> = dyn FnMut(&Segment, &mut [u8]) + 'a;
 
 /// A payload source of zeros.
 pub fn zeros(_: &Segment, _: &mut [u8]) {}
 
-/// The AM PDU as octets, exactly `layout.payload + 2` long.
+/// Encodes an AM PDU, exactly `layout.payload + 2` octets.
 ///
 /// # Panics
 /// If `pdu` belongs to UM or TM.
@@ -30,7 +30,7 @@ pub fn encode_am(pdu: &Pdu, layout: DataLayout, payload: &mut Payload<'_>) -> Ve
     }
 }
 
-/// Reads an AM PDU. SDUs in it are anonymous ([`Sdu::anonymous`]).
+/// Decodes an AM PDU. Its SDUs are anonymous ([`Sdu::anonymous`]).
 pub fn decode_am(octets: &[u8], layout: DataLayout) -> Result<Pdu, CodecError> {
     let (&first, _) = octets.split_first().ok_or(CodecError::Truncated)?;
     if first & 0x80 != 0 {
@@ -44,7 +44,7 @@ pub fn decode_am(octets: &[u8], layout: DataLayout) -> Result<Pdu, CodecError> {
     }
 }
 
-/// Clause 9.2.1.4: D/C, 12-bit SN, P, HE; then LIs with E; then data.
+/// Encodes an AMD PDU (clause 9.2.1.4): D/C, 12-bit SN, P, HE; then LIs with E; then data.
 fn encode_data(pdu: &DataPdu, layout: DataLayout, payload: &mut Payload<'_>) -> Vec<u8> {
     let lis = Indicators::of_data(pdu, layout);
     let he = u8::from(!lis.values.is_empty());
@@ -83,7 +83,8 @@ fn decode_data(octets: &[u8], layout: DataLayout) -> Result<DataPdu, CodecError>
     Ok(DataPdu { sn, hfn: DataPdu::NO_HFN, poll, segments: read.segments, piggyback })
 }
 
-/// Clause 9.2.1.3: 7-bit SN, E; then LIs with E; then data. Exactly `layout.payload + 1` octets.
+/// Encodes a UMD PDU (clause 9.2.1.3): 7-bit SN, E; then LIs with E; then data. Exactly
+/// `layout.payload + 1` octets.
 pub fn encode_um(pdu: &UmPdu, layout: DataLayout, payload: &mut Payload<'_>) -> Vec<u8> {
     let lis = Indicators::of_um(pdu, layout);
     let mut out = Vec::with_capacity(layout.payload as usize + 1);
@@ -94,7 +95,7 @@ pub fn encode_um(pdu: &UmPdu, layout: DataLayout, payload: &mut Payload<'_>) -> 
     out
 }
 
-/// Reads a UMD PDU. SDUs in it are anonymous.
+/// Decodes a UMD PDU. Its SDUs are anonymous.
 pub fn decode_um(octets: &[u8], layout: DataLayout) -> Result<UmPdu, CodecError> {
     let (&first, rest) = octets.split_first().ok_or(CodecError::Truncated)?;
     let field = rest.get(..layout.payload as usize).ok_or(CodecError::Truncated)?;
@@ -106,7 +107,7 @@ pub fn decode_um(octets: &[u8], layout: DataLayout) -> Result<UmPdu, CodecError>
 }
 
 /// The octets of a PDU of an entity whose PDUs have `payload` octets after the header, with places
-/// for those of packets. An SDU begins with what `header` makes for it.
+/// for those of packets. An SDU begins with the octets that `header` returns for it.
 pub fn octets(pdu: &Pdu, payload: u32, header: impl Fn(&Sdu) -> Vec<u8>) -> Octets {
     let (layout, um) = (DataLayout::am(payload), DataLayout::um(payload));
     let (bytes, start, segments) = match pdu {
@@ -138,7 +139,7 @@ pub fn octets(pdu: &Pdu, payload: u32, header: impl Fn(&Sdu) -> Vec<u8>) -> Octe
 struct Indicators {
     values: Vec<u16>,
     layout: DataLayout,
-    /// Octets after data and LIs.
+    /// Octets left after data and LIs.
     room: u32,
 }
 
@@ -180,12 +181,12 @@ impl Indicators {
         lis
     }
 
-    /// How many octets they take.
+    /// Number of octets that they take.
     fn len(&self) -> usize {
         self.values.len() * self.layout.li as usize
     }
 
-    /// The LI of padding or of a piggybacked STATUS PDU, where one is needed and fits.
+    /// Adds the LI of padding or of a piggybacked STATUS PDU, where one is needed and fits.
     fn close(&mut self, piggyback: bool) {
         let wide = self.layout.li == 2;
         if piggyback {
@@ -267,7 +268,8 @@ fn anonymous(len: u16, end: EndMark) -> Segment {
     Segment { sdu: Sdu::anonymous(), offset: 0, len, end }
 }
 
-/// Clause 9.2.1.7: D/C, PDU type, RSN, R1 (3 bits), HFNI (20 bits), padding.
+/// Encodes a RESET or RESET ACK PDU (clause 9.2.1.7): D/C, PDU type, RSN, R1 (3 bits), HFNI (20
+/// bits), padding.
 fn encode_reset(pdu: &ResetPdu, pdu_type: u32, size: usize) -> Vec<u8> {
     let mut w = BitWriter::default();
     w.put(0, 1);

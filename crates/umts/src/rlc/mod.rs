@@ -1,24 +1,24 @@
 //! RLC of UMTS (TS 25.322 v13.0.0): acknowledged, unacknowledged and transparent mode.
 //!
-//! Simplifications, each against the standard:
+//! Differences from the standard:
 //!
 //! * The Estimated PDU Counter of early releases (clause 9.7.4, void since), the POLL super-field,
 //!   the special value of HE (an SDU that ends with the PDU) and the UM alternative E-bit are not
-//!   built; the decoder refuses their code points.
+//!   implemented; the decoder refuses their code points.
 //! * RLIST is read but never written; WINDOW is obeyed but never sent.
-//! * A STATUS PDU that names sequence numbers outside the window is ignored and counted; the
-//!   standard resets (clause 10). On a channel that keeps the order none arises.
+//! * A STATUS PDU that names sequence numbers outside the window is ignored and counted; by the
+//!   standard it causes a reset (clause 10). On a channel that keeps the order this does not occur.
 //! * MaxDAT counts transmissions: a PDU is sent at most MaxDAT times, so that it fails with
-//!   probability p^MaxDAT. Read strictly, clause 9.6 a) allows MaxDAT - 1.
-//! * After MaxRST resets without answer RRC is not modelled: the bearer is built anew at once.
+//!   probability p^MaxDAT. By its wording, clause 9.6 a) allows MaxDAT - 1.
+//! * After MaxRST resets without answer RRC is not modelled: the bearer is re-established at once.
 //! * A discard is always of the oldest SDUs, in one order (one SN_MRW); while the end of a
 //!   discarded SDU has not been signalled, no new PDU is sent until the receiver has confirmed.
-//! * Timer_Status_Periodic and Timer_Poll_Periodic run only while there is something to report or
-//!   to be requested.
-//! * Windows above half of the modulus are ambiguous on the wire. Entities that exchange
+//! * Timer_Status_Periodic and Timer_Poll_Periodic run only while there are PDUs to report, or
+//!   reports to request.
+//! * With windows above half of the modulus a 12-bit SN is ambiguous. Entities that exchange
 //!   descriptors distinguish a repeated PDU from one a modulus later by the HFN that ciphering
 //!   implies; entities that exchange octets cannot.
-//! * In transparent mode an SDU is one PDU; segmentation over a TTI is not built.
+//! * In transparent mode an SDU is one PDU; segmentation over a TTI is not implemented.
 
 pub mod am;
 mod bitmap;
@@ -123,7 +123,7 @@ pub enum Rlc {
 }
 
 impl Rlc {
-    /// An entity whose PDUs have `payload` octets after the header.
+    /// Creates an entity whose PDUs have `payload` octets after the header.
     pub fn new(mode: RlcMode, am: AmConfig, um: UmConfig, payload: Bytes) -> Self {
         match mode {
             RlcMode::Am => Rlc::Am(Box::new(AmEntity::new(am, payload))),
@@ -131,7 +131,7 @@ impl Rlc {
             RlcMode::Tm => Rlc::Tm(TmEntity::new(payload)),
         }
     }
-    /// An SDU from above.
+    /// Takes in an SDU from upper layers.
     pub fn push_sdu(&mut self, now: Instant, sdu: Sdu, out: &mut Output) {
         match self {
             Rlc::Am(e) => e.push_sdu(now, sdu, out),
@@ -148,7 +148,7 @@ impl Rlc {
             Rlc::Tm(e) => e.has_data(),
         }
     }
-    /// MAC takes at most `blocks` PDUs.
+    /// Passes MAC at most `blocks` PDUs.
     pub fn pull(&mut self, now: Instant, blocks: usize, pdus: &mut Vec<Pdu>, out: &mut Output) {
         match self {
             Rlc::Am(e) => e.pull(now, blocks, pdus, out),
@@ -156,7 +156,7 @@ impl Rlc {
             Rlc::Tm(e) => e.pull(blocks, pdus),
         }
     }
-    /// A PDU from the air.
+    /// Receives a PDU from lower layers.
     pub fn receive(&mut self, now: Instant, pdu: &Pdu, out: &mut Output) {
         match (self, pdu) {
             (Rlc::Am(e), pdu) => e.receive(now, pdu, out),
@@ -172,7 +172,7 @@ impl Rlc {
             Rlc::Um(_) | Rlc::Tm(_) => None,
         }
     }
-    /// Timers that have expired act.
+    /// Processes the timers that have expired.
     pub fn on_time(&mut self, now: Instant, out: &mut Output) {
         if let Rlc::Am(e) = self {
             e.on_time(now, out);

@@ -1,8 +1,8 @@
-//! What an RLC entity reports.
+//! The output of an RLC entity.
 
 use lasthop_bearer::{DropCause, Sdu};
 
-/// Something worth a row in the events table.
+/// An event for the events table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RlcEvent {
     /// This end has started the reset procedure.
@@ -11,7 +11,7 @@ pub enum RlcEvent {
     ResetDone,
     /// The peer has reset this end.
     ResetByPeer,
-    /// Number of SDUs in transmission that were discarded; MRW makes the receiver move its
+    /// Number of SDUs in transmission that were discarded; MRW orders the receiver to move its
     /// window.
     Discarded(u32),
     /// MaxRST resets were not answered: unrecoverable error (TS 25.322 clause 11.4.4a).
@@ -31,14 +31,14 @@ impl RlcEvent {
     }
 }
 
-/// What one RLC entity appends to when it is called; reused by the caller.
+/// The output of an RLC entity's calls; the caller reuses it.
 #[derive(Clone, Debug, Default)]
 pub struct Output {
     /// SDUs for the layer above, in order of delivery.
     pub delivered: Vec<Sdu>,
     /// SDUs discarded, each reported once by the side that discards it.
     pub dropped: Vec<(Sdu, DropCause)>,
-    /// What probes may read.
+    /// Events for probes.
     pub events: Vec<RlcEvent>,
 }
 

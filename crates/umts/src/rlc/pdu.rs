@@ -1,4 +1,4 @@
-//! Descriptors of UMTS RLC PDUs (TS 25.322 clause 9.2): what the octets would say, without the
+//! Descriptors of UMTS RLC PDUs (TS 25.322 clause 9.2): the contents of the PDUs, without octets.
 //! octets.
 
 use lasthop_bearer::bits::BitReader;
@@ -13,7 +13,7 @@ pub type AmSn = Sn<12>;
 /// Sequence number of unacknowledged mode: 7 bits.
 pub type UmSn = Sn<7>;
 
-/// One PDU of any mode: what fills a transport block.
+/// One PDU of any mode, which fills a transport block.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pdu {
     /// Acknowledged mode data.
@@ -47,7 +47,7 @@ pub struct DataPdu {
 }
 
 impl DataPdu {
-    /// The hyper frame number is not known.
+    /// The HFN of a PDU that was read from octets.
     pub const NO_HFN: u32 = u32::MAX;
 
     /// HFN and SN as one number.
@@ -57,15 +57,14 @@ impl DataPdu {
 }
 
 impl Clone for DataPdu {
-    /// As derived, but segments are copied as plain memory.
+    /// Clones as derived code would, but copies segments as plain memory.
     #[inline]
     fn clone(&self) -> Self {
         DataPdu { segments: copy_of(&self.segments), piggyback: self.piggyback.clone(), ..*self }
     }
 }
 
-/// STATUS PDU (clause 9.2.1.5): super-fields in order, without the closing NO_MORE where nothing
-/// needs it.
+/// STATUS PDU (clause 9.2.1.5): super-fields in order, without the closing NO_MORE.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatusPdu {
     /// The super-fields.
@@ -86,7 +85,7 @@ pub struct ResetPdu {
 pub struct UmPdu {
     /// Sequence number.
     pub sn: UmSn,
-    /// The first LI says that the first data octet is the first octet of an SDU (LI 111 1100).
+    /// The first LI indicates that the first data octet is the first octet of an SDU (LI 111 1100).
     pub starts_sdu: bool,
     /// Data field.
     pub segments: Segments,
@@ -122,9 +121,10 @@ pub enum Sufi {
         /// LENGTH is 0: the only SN is at VT(A) + Configured_Tx_Window_Size or above (clause
         /// 11.6.2.2).
         beyond_window: bool,
-        /// Where each discarded SDU ends; the last one counts.
+        /// SN_MRW of each discarded SDU; the last one counts.
         sns: SmallVec<[AmSn; 2]>,
-        /// Which LI of the last PDU ends the last discarded SDU; 0: it ends with the PDU before.
+        /// Number of the LI in the last PDU that ends the last discarded SDU; 0: the SDU ends with
+        /// the PDU before.
         n_length: u8,
     },
     /// The receiving window was moved.
@@ -178,9 +178,10 @@ impl Sufi {
     }
 }
 
-/// Clause 9.2.2.11.7: three bits of a number per code word, least significant first; the fourth bit
-/// ends the number. A number is the distance to the next missing PDU; the code word 0001 (the
-/// number zero) announces that the next number is the length of a burst after the last missing PDU.
+/// Decodes an RLIST (clause 9.2.2.11.7): three bits of a number per code word, least significant
+/// first; the fourth bit ends the number. A number is the distance to the next missing PDU; the
+/// code word 0001 (the number zero) announces that the next number is the length of a burst after
+/// the last missing PDU.
 fn rlist(fsn: AmSn, codewords: &[u8], mut missing: impl FnMut(AmSn)) {
     missing(fsn);
     let mut at = fsn;
@@ -207,7 +208,7 @@ fn rlist(fsn: AmSn, codewords: &[u8], mut missing: impl FnMut(AmSn)) {
     }
 }
 
-/// The next `width` bits.
+/// Reads the next `width` bits.
 pub(super) fn take(r: &mut BitReader<'_>, width: u32) -> Result<u32, CodecError> {
     r.take(width).ok_or(CodecError::Truncated)
 }

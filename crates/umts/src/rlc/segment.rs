@@ -8,10 +8,10 @@ use smallvec::SmallVec;
 
 use lasthop_bearer::Sdu;
 
-/// How a PDU indicates that an SDU ends.
+/// The indication of an SDU's end in a PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndMark {
-    /// It does not: the SDU continues, or its end is indicated by the next PDU.
+    /// No indication: the SDU continues, or the next PDU indicates its end.
     None,
     /// A length indicator with the last octet's position.
     Here,
@@ -24,20 +24,20 @@ pub enum EndMark {
 /// The octets of one SDU in one PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Whose octets.
+    /// The SDU.
     pub sdu: Sdu,
     /// First octet within the SDU (0 when read from bytes).
     pub offset: u32,
-    /// How many octets; zero when only the end of the SDU is indicated.
+    /// Number of octets; zero when only the end of the SDU is indicated.
     pub len: u16,
-    /// Whether and how the SDU ends.
+    /// The indication of the SDU's end.
     pub end: EndMark,
 }
 
 /// The segments of a PDU, in order; two fit without a heap allocation.
 pub type Segments = SmallVec<[Segment; 2]>;
 
-/// The same segments once more. Up to two are copied by value; a slice would be copied by a call.
+/// Copies segments. Up to two are copied by value; a slice would be copied by a call.
 #[inline]
 pub(crate) fn copy_of(segments: &[Segment]) -> Segments {
     match *segments {
@@ -79,21 +79,21 @@ pub(crate) struct TxSdu {
     pub sdu: Sdu,
     /// Octets already put into PDUs.
     pub sent: u32,
-    /// Count of the PDU that indicates its end, and which of that PDU's length indicators does
+    /// Count of the PDU that indicates its end, and the number of its length indicator in that PDU
     /// (from 1).
     pub end: Option<(u64, u8)>,
-    /// When the discard timer gives it up.
+    /// When the discard timer expires.
     pub deadline: Instant,
 }
 
-/// The transmission buffer and the scissors.
+/// The transmission buffer with segmentation and concatenation.
 #[derive(Clone, Debug)]
 pub(crate) struct Segmenter {
     layout: DataLayout,
     sdus: VecDeque<TxSdu>,
     /// Index of the first SDU with octets still to send.
     next: usize,
-    /// How the end of SDU `next - 1` remains to be indicated.
+    /// The indication of the end of SDU `next - 1`, if it is not in a PDU yet.
     untold_end: Option<EndMark>,
     waiting: Bytes,
 }
@@ -110,11 +110,11 @@ impl Segmenter {
     pub fn has_data(&self) -> bool {
         self.next < self.sdus.len() || self.untold_end.is_some()
     }
-    /// SDUs with octets that were never sent.
+    /// Number of SDUs with octets that were never sent.
     pub fn waiting_sdus(&self) -> usize {
         self.sdus.len() - self.next
     }
-    /// Octets that were never sent.
+    /// Number of octets that were never sent.
     pub fn waiting_bytes(&self) -> Bytes {
         self.waiting
     }
@@ -127,7 +127,7 @@ impl Segmenter {
         self.sdus.push_back(TxSdu { sdu, sent: 0, end: None, deadline });
     }
 
-    /// Takes out the oldest SDU of which nothing was sent (head drop).
+    /// Removes the oldest SDU of which no octet was sent (head drop).
     pub fn drop_head(&mut self) -> Option<Sdu> {
         let i = self.next + usize::from(self.sdus.get(self.next)?.sent > 0);
         let dropped = self.sdus.remove(i)?;
@@ -136,8 +136,7 @@ impl Segmenter {
     }
 
     /// Builds the data field of PDU number `count`, `room` octets long. Concatenates as long as
-    /// there is room for an octet of data, so that padding appears only when the buffer is
-    /// empty.
+    /// there is room for an octet of data, so that there is padding only when the buffer is empty.
     pub fn fill(&mut self, count: u64, room: u32) -> Segments {
         let mut segments = Segments::new();
         let li = self.layout.li;
@@ -187,20 +186,20 @@ impl Segmenter {
         n
     }
 
-    /// The SDUs from the oldest, with whether something of it was sent.
+    /// The oldest SDU.
     pub fn front(&self) -> Option<&TxSdu> {
         self.sdus.front()
     }
 
-    /// How many SDUs at the front fulfil `wanted`.
+    /// Number of SDUs at the front that fulfil `wanted`.
     pub fn prefix(&self, wanted: impl Fn(&TxSdu) -> bool) -> usize {
         self.sdus.iter().take_while(|s| wanted(s)).count()
     }
 
-    /// Takes out the first `n` SDUs and appends them to `out` with whether something of each was
-    /// sent. Returns where the last sent one ended: the PDU with its end mark and the number of
-    /// the LI in it, or `Some(None)` when no PDU has its end mark yet. `None` if nothing of
-    /// them was sent.
+    /// Removes the first `n` SDUs and passes them to `out`, with true if an octet of the SDU was
+    /// sent. Returns where the last sent one ended: the PDU with its end mark and the number of the
+    /// LI in it, or `Some(None)` when no PDU has its end mark yet. `None` if no octet of them was
+    /// sent.
     pub fn discard(&mut self, n: usize, mut out: impl FnMut(Sdu, bool)) -> Option<Option<(u64, u8)>> {
         let mut end = None;
         for _ in 0..n {

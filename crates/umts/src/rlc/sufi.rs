@@ -16,7 +16,7 @@ const MRW: u32 = 6;
 const MRW_ACK: u32 = 7;
 
 impl Sufi {
-    /// Bits on the wire, type field included.
+    /// Size in bits, type field included.
     pub fn bits(&self) -> usize {
         match self {
             Sufi::Window(_) | Sufi::Ack(_) => 16,
@@ -73,7 +73,7 @@ impl Sufi {
         }
     }
 
-    /// The next super-field; `None` at NO_MORE.
+    /// Decodes the next super-field; `None` at NO_MORE.
     fn decode(r: &mut BitReader<'_>) -> Result<Option<Sufi>, CodecError> {
         let sn = |r: &mut BitReader<'_>| take(r, 12).map(AmSn::new);
         Ok(Some(match take(r, 4)? {
@@ -115,15 +115,15 @@ impl Sufi {
 }
 
 impl StatusPdu {
-    /// Bits on the wire: D/C and PDU type, super-fields, NO_MORE unless ACK is last (clause
-    /// 9.2.2.11.2: ACK is always the last super-field, and NO_MORE is then not needed).
+    /// Size in bits: D/C and PDU type, super-fields, NO_MORE unless ACK is last (clause 9.2.2.11.2:
+    /// ACK is always the last super-field, and NO_MORE is then not needed).
     pub fn bits(&self) -> usize {
         let closing = if matches!(self.sufis.last(), Some(Sufi::Ack(_))) { 0 } else { 4 };
         4 + self.sufis.iter().map(Sufi::bits).sum::<usize>() + closing
     }
 }
 
-/// The octets, padded with zeros to at least `size`.
+/// Encodes a STATUS PDU, padded with zeros to at least `size` octets.
 pub(super) fn encode_status(status: &StatusPdu, size: usize) -> Vec<u8> {
     let mut w = BitWriter::default();
     w.put(0, 4);

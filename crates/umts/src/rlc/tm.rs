@@ -30,7 +30,7 @@ pub struct TmEntity {
 }
 
 impl TmEntity {
-    /// An entity whose transport blocks hold `payload`.
+    /// Creates an entity whose transport blocks have `payload` octets.
     pub fn new(payload: Bytes) -> Self {
         TmEntity { payload, queue: VecDeque::new(), waiting: Bytes::ZERO, stats: TmStats::default() }
     }
@@ -46,7 +46,7 @@ impl TmEntity {
     pub fn has_data(&self) -> bool {
         !self.queue.is_empty()
     }
-    /// An SDU from above; one larger than a block is dropped.
+    /// Takes in an SDU from upper layers; one larger than a block is dropped.
     pub fn push_sdu(&mut self, sdu: Sdu, out: &mut Output) {
         if u64::from(sdu.size) > self.payload.0 {
             self.stats.sdus_discarded += 1;
@@ -57,14 +57,14 @@ impl TmEntity {
         self.waiting += Bytes(sdu.size.into());
         self.queue.push_back(sdu);
     }
-    /// MAC takes at most `blocks` PDUs.
+    /// Passes MAC at most `blocks` PDUs.
     pub fn pull(&mut self, blocks: usize, pdus: &mut Vec<Pdu>) {
         for sdu in self.queue.drain(..blocks.min(self.queue.len())) {
             self.waiting -= Bytes(sdu.size.into());
             pdus.push(Pdu::Tm(sdu));
         }
     }
-    /// A PDU from the air.
+    /// Receives a PDU from lower layers.
     pub fn receive(&mut self, sdu: Sdu, out: &mut Output) {
         self.stats.sdus_out += 1;
         out.delivered.push(sdu);

@@ -1,8 +1,8 @@
 //! RLC unacknowledged mode of UMTS (TS 25.322 clauses 4.2.1.2 and 11.2): segmentation, numbering,
 //! no repetition.
 //!
-//! A lost PDU takes the SDUs it touched with it. The channel that loses a PDU identifies them by
-//! their descriptors; the receiver reports those of which it throws octets away.
+//! SDUs with octets in a lost PDU are lost. The channel that loses a PDU identifies them by their
+//! descriptors; the receiver reports those of which it discards octets.
 
 use lasthop_units::{Bytes, Instant};
 use schemars::JsonSchema;
@@ -42,7 +42,7 @@ impl Default for UmConfig {
 }
 
 impl UmConfig {
-    /// Every combination is possible.
+    /// Accepts every combination.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         Ok(Vec::new())
     }
@@ -55,7 +55,7 @@ pub struct UmStats {
     pub sdus_in: u64,
     /// SDUs delivered to the layer above.
     pub sdus_out: u64,
-    /// SDUs dropped here: buffer full, or touched by a lost PDU.
+    /// SDUs dropped here: buffer full, or an octet in a lost PDU.
     pub sdus_discarded: u64,
     /// PDUs sent.
     pub pdus_new: u64,
@@ -72,15 +72,16 @@ pub struct UmEntity {
     at_sdu_start: bool,
     /// VR(US).
     vr_us: UmSn,
-    /// The SDU that has begun and its octets so far.
+    /// The SDU in progress and its octets so far.
     partial: Option<(Sdu, u32)>,
-    /// A PDU is missing: octets up to the next beginning of an SDU are useless.
+    /// A PDU is missing: octets up to the next beginning of an SDU are discarded.
     lost_start: bool,
     stats: UmStats,
 }
 
 impl UmEntity {
-    /// An entity that sends PDUs with `payload` octets after the 1-octet header, as does its peer.
+    /// Creates an entity that sends PDUs with `payload` octets after the 1-octet header, as does
+    /// its peer.
     pub fn new(cfg: UmConfig, payload: Bytes) -> Self {
         UmEntity {
             cfg,
@@ -97,7 +98,7 @@ impl UmEntity {
     pub const fn stats(&self) -> &UmStats {
         &self.stats
     }
-    /// SDUs and bytes that were never sent.
+    /// SDUs and bytes of which no octet was sent.
     pub fn waiting(&self) -> (usize, Bytes) {
         (self.buffer.waiting_sdus(), self.buffer.waiting_bytes())
     }
@@ -106,7 +107,7 @@ impl UmEntity {
         self.buffer.has_data()
     }
 
-    /// An SDU from above.
+    /// Takes in an SDU from upper layers.
     pub fn push_sdu(&mut self, sdu: Sdu, out: &mut Output) {
         let (most_sdus, most_bytes) = (self.cfg.buffer_sdus as usize, self.cfg.buffer_bytes.0);
         let full = |b: &Segmenter| {
@@ -128,7 +129,7 @@ impl UmEntity {
         self.buffer.push(sdu, Instant::MAX);
     }
 
-    /// MAC takes at most `blocks` PDUs.
+    /// Passes MAC at most `blocks` PDUs.
     pub fn pull(&mut self, blocks: usize, pdus: &mut Vec<Pdu>) {
         let layout = self.buffer.layout();
         for _ in 0..blocks {
@@ -140,15 +141,16 @@ impl UmEntity {
             let segments = self.buffer.fill(self.vt_us, room);
             self.vt_us += 1;
             self.buffer.acknowledge(self.vt_us);
-            // An exactly filled PDU leaves the end to the next one, which then begins with that LI.
+            // The end of an exactly filled PDU is indicated by the next one, which then begins with
+            // that LI.
             self.at_sdu_start = segments.last().is_some_and(|s| s.end != EndMark::None);
             self.stats.pdus_new += 1;
             pdus.push(Pdu::Um(UmPdu { sn: UmSn::new(self.vt_us as u32 - 1), starts_sdu, segments }));
         }
     }
 
-    /// A PDU from the air. Clause 11.2.3: a gap in SN discards the SDU in progress and everything
-    /// up to the next known beginning of an SDU.
+    /// Receives a PDU from lower layers. Clause 11.2.3: a gap in SN discards the SDU in progress
+    /// and everything up to the next known beginning of an SDU.
     pub fn receive(&mut self, pdu: &UmPdu, out: &mut Output) {
         if pdu.sn != self.vr_us || self.is_misfit(pdu) {
             self.lost_start = !pdu.starts_sdu;
@@ -176,8 +178,9 @@ impl UmEntity {
         }
     }
 
-    /// After the loss of a multiple of 128 PDUs the SN shows no gap. A real receiver would deliver
-    /// garbage, for a checksum above to catch; with descriptors it is caught here.
+    /// True if the PDU does not continue the SDU in progress. After the loss of a multiple of 128
+    /// PDUs the SN has no gap. A real receiver would deliver an SDU of wrong octets, which a
+    /// checksum of upper layers detects; with descriptors it is detected here.
     fn is_misfit(&self, pdu: &UmPdu) -> bool {
         let Some(first) = pdu.segments.first().filter(|s| s.sdu.is_known()) else { return false };
         match self.partial {

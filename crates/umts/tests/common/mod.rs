@@ -1,4 +1,4 @@
-//! A little world for one bearer: the event loop of ARCHITECTURE.md in a handful of lines.
+//! A small world for one bearer: the event loop of ARCHITECTURE.md.
 
 use lasthop_bearer::{BearerOutput, Direction, End};
 use lasthop_engine::{Class, EventQueue};
@@ -14,7 +14,7 @@ enum Event {
     Push(End, u32),
 }
 
-/// A bearer with its events, and everything that came out of it.
+/// A bearer with its events and all its outputs.
 pub struct World {
     pub bearer: Bearer,
     pub now: Instant,
@@ -26,7 +26,7 @@ pub struct World {
     pub dropped: Vec<(Instant, End, usize, lasthop_bearer::DropCause)>,
     pub events: Vec<(Instant, End, RlcEvent)>,
     out: BearerOutput<RlcEvent>,
-    /// Packets that each end keeps pushing: (size, how many wait at most).
+    /// Packets that each end keeps pushing: (size, largest number that wait).
     pub source: [Option<(u32, usize)>; 2],
 }
 
@@ -47,7 +47,7 @@ impl World {
         }
     }
 
-    /// A packet enters later.
+    /// Pushes a packet at a later time.
     pub fn push_at(&mut self, at: Instant, end: End, size: u32) {
         self.queue.schedule(at, Class::App, Event::Push(end, size));
     }
@@ -104,7 +104,7 @@ impl World {
         }
     }
 
-    /// Runs until `end`, or until nothing happens any more.
+    /// Runs until `end`, or until there are no more events.
     pub fn run_until(&mut self, end: Instant) -> &mut Self {
         self.refill();
         self.arm();
@@ -139,7 +139,8 @@ impl World {
         self.queue.is_empty()
     }
 
-    /// Every packet left in exactly one way or is inside; deliveries of an end are in order.
+    /// Checks that every packet left in exactly one way or is inside; deliveries of an end are in
+    /// order.
     pub fn check_account(&self) {
         let mut outcome = vec![0; self.next_id];
         self.delivered.iter().for_each(|d| outcome[d.2] += 1);

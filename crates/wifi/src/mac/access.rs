@@ -1,8 +1,8 @@
-//! Access categories, and a function that contends for each: back-off in closed form.
+//! Access categories, and a contender for each: back-off in closed form.
 //!
 //! Slots are not counted. While the medium is idle a contender transmits at `base + (AIFSN +
-//! slots) * slot`; when it turns busy before that, what has gone by is taken off (clauses 10.3.4.3
-//! and 10.22.2.4).
+//! slots) * slot`; when the medium becomes busy before that, the slots that have passed are
+//! subtracted (clauses 10.3.4.3 and 10.22.2.4).
 
 use lasthop_units::{Duration, Instant};
 use schemars::JsonSchema;
@@ -24,7 +24,7 @@ pub enum Category {
 }
 
 impl Category {
-    /// All, the lowest priority first.
+    /// All categories, the lowest priority first.
     pub const ALL: [Category; 4] =
         [Category::Background, Category::BestEffort, Category::Video, Category::Voice];
 
@@ -75,7 +75,7 @@ impl Access {
             }
         }
     }
-    /// What it may use in its turn.
+    /// Duration that it may use in its turn.
     pub const fn turn(&self) -> Duration {
         if self.txop.is_zero() { Duration::MAX } else { self.txop }
     }
@@ -83,17 +83,17 @@ impl Access {
     pub const fn dcf(cw_min: u32) -> Access {
         Access { aifsn: 2, cw_min, cw_max: 1023, txop: Duration::ZERO }
     }
-    /// Beacons of an access point: PIFS and no back-off, as access points do it.
+    /// Beacons of an access point: PIFS and no back-off, as in real access points.
     pub const BEACON: Access = Access { aifsn: 1, cw_min: 0, cw_max: 0, txop: Duration::ZERO };
 }
 
-/// When a slot counts.
+/// The point of a slot at which it is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counting {
     /// At its end (DCF, clause 10.3.4.3).
     Dcf,
     /// At its beginning, and at the end of AIFS (EDCA, clause 10.22.2.4): one more in each idle
-    /// period.
+    /// period than DCF.
     Edca,
 }
 
@@ -105,12 +105,12 @@ pub struct Contender {
     cw: u32,
     /// Slots left.
     slots: u32,
-    /// It has something to send.
+    /// True if it has data to send.
     pub pending: bool,
 }
 
 impl Contender {
-    /// One with nothing to send.
+    /// Creates a contender without data to send.
     pub const fn new(access: Access) -> Contender {
         Contender { access, cw: access.cw_min, slots: 0, pending: false }
     }
@@ -118,8 +118,8 @@ impl Contender {
     pub const fn access(&self) -> &Access {
         &self.access
     }
-    /// Other parameters from now on: the present back-off continues, the window is brought within
-    /// the new bounds.
+    /// Sets new parameters: the present back-off continues, the window is clamped to the new
+    /// bounds.
     pub fn set_access(&mut self, access: Access) {
         if self.access != access {
             self.access = access;
@@ -135,13 +135,13 @@ impl Contender {
         self.slots
     }
 
-    /// When its turn comes if the medium, idle since `base` less SIFS, stays idle.
+    /// Returns when it transmits if the medium, idle since `base` less SIFS, stays idle.
     #[inline]
     pub const fn turn(&self, base: Instant, slot: Duration) -> Instant {
         base.saturating_add(Duration(slot.0 * (self.access.aifsn as u64 + self.slots as u64)))
     }
 
-    /// The idle period that counted from `base` ends `now`.
+    /// Ends, at `now`, the idle period that counted from `base`.
     #[inline]
     pub fn interrupt(&mut self, base: Instant, now: Instant, slot: Duration, counting: Counting) {
         if self.slots == 0 {
@@ -159,11 +159,11 @@ impl Contender {
     pub fn back_off(&mut self, bits: u64) {
         self.slots = ((u128::from(bits) * u128::from(self.cw + 1)) >> 64) as u32;
     }
-    /// What was sent has arrived, or was discarded.
+    /// Resets the window, because the frame was acknowledged or discarded.
     pub const fn reset(&mut self) {
         self.cw = self.access.cw_min;
     }
-    /// What was sent has not arrived.
+    /// Widens the window, because the frame was not acknowledged.
     pub fn widen(&mut self) {
         self.cw = (2 * self.cw + 1).min(self.access.cw_max);
     }
@@ -190,7 +190,7 @@ mod tests {
     /// Four slots left, interrupted in the third: DCF has counted two, EDCA three (one at the end
     /// of AIFS).
     #[test]
-    fn what_has_gone_by_is_taken_off() {
+    fn slots_that_have_passed_are_subtracted() {
         let base = Instant::from_micros(100);
         let mut dcf = Contender::new(Access::dcf(15));
         dcf.slots = 4;
@@ -200,14 +200,14 @@ mod tests {
         dcf.interrupt(base, t, SLOT, Counting::Dcf);
         edca.interrupt(base, t, SLOT, Counting::Edca);
         assert_eq!((dcf.slots, edca.slots), (2, 1));
-        // Within AIFS nothing counts.
+        // Within AIFS no slot counts.
         dcf.interrupt(base, Instant::from_micros(117), SLOT, Counting::Dcf);
         edca.interrupt(base, Instant::from_micros(117), SLOT, Counting::Edca);
         assert_eq!((dcf.slots, edca.slots), (2, 1));
     }
 
-    /// 15, 31, 63 ... 1023 and no further; 2^64 - 1 draws the largest number of slots, 0 the
-    /// smallest.
+    /// The window is 15, 31, 63 ... and at most 1023; 2^64 - 1 draws the largest number of slots, 0
+    /// the smallest.
     #[test]
     fn the_window_doubles_and_bounds_the_draw() {
         let mut c = Contender::new(Access::dcf(15));

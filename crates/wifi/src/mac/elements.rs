@@ -1,5 +1,5 @@
-//! What management frames say of a network (IEEE Std 802.11-2016 clause 9.4.2): the octets of its
-//! elements, from its configuration.
+//! Elements of management frames (IEEE Std 802.11-2016 clause 9.4.2), encoded from the
+//! configuration of a network.
 
 use super::{Access, AggregationConfig, Category};
 use crate::phy::{Format, Width};
@@ -13,7 +13,7 @@ pub struct Network {
     pub channel: u16,
     /// Width of the channel.
     pub width: Width,
-    /// Data has the short guard interval.
+    /// True if data has the short guard interval.
     pub short_guard: bool,
     /// Spatial streams, 1 to 4.
     pub streams: u8,
@@ -23,12 +23,13 @@ pub struct Network {
     pub aggregation: AggregationConfig,
 }
 
-/// The name of every network.
+/// The SSID of every network.
 const SSID: &[u8; 8] = b"lasthop ";
 /// Rates of OFDM \[500 kbit/s\]: 6 to 54 Mbit/s, with bit 7 those that every station must have
 /// (clause 17.2.3.4: 6, 12 and 24).
 const OFDM: [u8; 8] = [0x8c, 0x12, 0x98, 0x24, 0xb0, 0x48, 0x60, 0x6c];
-/// Those of DSSS and CCK: 1, 2, 5.5 and 11 Mbit/s, of which the first two answer data.
+/// Rates of DSSS and CCK: 1, 2, 5.5 and 11 Mbit/s, of which the first two are used for responses to
+/// data.
 const DSSS: [u8; 4] = [0x82, 0x84, 0x0b, 0x16];
 
 impl Network {
@@ -64,7 +65,7 @@ impl Network {
     }
 
     /// EDCA Parameter Set, then Capabilities and Operation of HT and VHT: as far as the network has
-    /// them and they go into `room` octets, of which at least 5 are left, or none.
+    /// them and they fit into `room` octets, of which at least 5, or none, must remain.
     pub(super) fn access_point(&self, out: &mut Vec<u8>, room: usize) {
         let end = out.len() + room;
         let mut put = |id, content: &[u8]| {
@@ -86,8 +87,8 @@ impl Network {
         }
     }
 
-    /// What only beacons have: DSSS Parameter Set in 2.4 GHz, and TIM. Every beacon is a DTIM, and
-    /// nothing waits for a station that sleeps: none does.
+    /// Elements of beacons alone: DSSS Parameter Set in 2.4 GHz, and TIM. Every beacon is a DTIM,
+    /// and no data is buffered for stations in power save mode: no station uses it.
     pub(super) fn beacon(&self, out: &mut Vec<u8>, room: usize) {
         let before = out.len();
         if self.channel <= 14 && room >= 3 + VENDOR {
@@ -124,7 +125,7 @@ impl Network {
         out[..2].copy_from_slice(&information.to_le_bytes());
         out[2] = exponent | spacing << 2;
         out[3..3 + usize::from(self.streams.min(4))].fill(0xff);
-        // What it receives it also sends.
+        // A device can send every MCS that it can receive.
         out[15] = 1;
         out
     }
@@ -179,14 +180,15 @@ impl Network {
         }
     }
 
-    /// Two bits for each of eight numbers of streams: `most` for those that are there, 3 for
-    /// others.
+    /// Two bits for each of eight numbers of streams: `most` for those that the network supports, 3
+    /// for others.
     fn vht_map(&self, most: u16) -> [u8; 2] {
         let of = |n: u8| if n < self.streams { most } else { 3 };
         (0..8).map(|n| of(n) << (2 * n)).sum::<u16>().to_le_bytes()
     }
 
-    /// How far the channel is from the first of its band of 5 GHz (table E-1: 36, 100, 149).
+    /// Distance of the channel number from the first of its band of 5 GHz (table E-1: 36, 100,
+    /// 149).
     fn place(&self) -> u16 {
         [149, 100, 36].into_iter().find_map(|first| self.channel.checked_sub(first)).unwrap_or(0)
     }
@@ -195,7 +197,8 @@ impl Network {
 /// The shortest Vendor Specific element.
 const VENDOR: usize = 5;
 
-/// Vendor specific elements of zeros up to a body of `left` octets more, as far as they can.
+/// Appends vendor specific elements of zeros until the body has `left` octets more, as far as
+/// possible.
 pub(super) fn fill(out: &mut Vec<u8>, mut left: usize) {
     while left >= VENDOR {
         let len = if left > 257 && left - 257 < VENDOR { 250 } else { left.min(257) };
@@ -209,7 +212,7 @@ pub(super) fn element(out: &mut Vec<u8>, id: u8, content: &[u8]) {
     out.extend_from_slice(content);
 }
 
-/// The e of 2^(13 + e) - 1.
+/// The exponent e of 2^(13 + e) - 1 octets.
 const fn exponent(octets: u64) -> u8 {
     ((octets + 1).ilog2() as u8).saturating_sub(13)
 }

@@ -1,4 +1,4 @@
-//! Sizes of frames, and how MPDUs are put together.
+//! Sizes of frames, and aggregation of MPDUs.
 
 use lasthop_units::{Bytes, Duration};
 use schemars::JsonSchema;
@@ -42,8 +42,8 @@ pub const fn mpdu(packet: u32, qos: bool) -> u32 {
     header(qos) + LLC + packet + FCS
 }
 
-/// What an MPDU with an A-MSDU grows to when a packet joins; `bytes` is its length so far, as one
-/// with `subframes` of them (1: a plain MSDU that becomes the first subframe).
+/// Length of an MPDU with an A-MSDU after the addition of a packet; `bytes` is its length before,
+/// with `subframes` subframes (1: a plain MSDU that becomes the first subframe).
 pub const fn join(bytes: u32, subframes: u32, packet: u32) -> u32 {
     // Subframes but the last are padded to 4 bytes (clause 9.3.2.2.2).
     let body = bytes - header(true) - FCS;
@@ -85,7 +85,7 @@ impl Default for AggregationConfig {
 }
 
 impl AggregationConfig {
-    /// Refuses what no field of the standard can say.
+    /// Refuses values that no field of the standard can carry.
     pub(crate) fn validate(&self) -> Result<(), ConfigError> {
         let exponent = (0..=7).any(|e| self.max_ampdu.0 == (1 << (13 + e)) - 1);
         check(exponent, "max_ampdu", "8191, 16383, 32767, 65535, 131071, 262143, 524287 or 1048575 B")?;
@@ -120,8 +120,8 @@ impl AggregationConfig {
         plain.max(least.next_multiple_of(4))
     }
 
-    /// Length of the last subframe: nothing is padded. (VHT pads it as far as the PSDU has room,
-    /// clause 10.13.6, which costs no time.)
+    /// Length of the last subframe, without padding. (VHT pads it as far as the PSDU has room,
+    /// clause 10.13.6, which takes no time.)
     #[inline]
     pub const fn last_subframe(&self, mpdu: u32) -> u32 {
         DELIMITER + mpdu

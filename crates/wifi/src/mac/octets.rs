@@ -21,7 +21,7 @@ fn address(kind: u8, number: usize) -> Address {
     [0x02, 0, 0, kind, a, b]
 }
 
-/// What a frame says besides who and for how long.
+/// The contents of a frame besides addresses and duration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
     /// Request to send (clause 9.3.1.2).
@@ -58,15 +58,15 @@ pub enum Body {
 pub struct MacFrame {
     /// Duration \[us\], up to 32767.
     pub duration: u16,
-    /// Address 1: who receives it.
+    /// Address 1: the receiver.
     pub receiver: Address,
-    /// Address 2: who sends it; control frames of 14 octets have none.
+    /// Address 2: the transmitter; control frames of 14 octets have none.
     pub transmitter: Address,
-    /// The access point is the sender.
+    /// True if the access point is the transmitter.
     pub from_ap: bool,
-    /// It was sent before.
+    /// True if the frame was sent before.
     pub retry: bool,
-    /// What it says.
+    /// Its contents.
     pub body: Body,
 }
 
@@ -75,7 +75,7 @@ const BROADCAST: Address = [0xff; 6];
 const HEADER: usize = 24;
 
 impl MacFrame {
-    /// Its octets.
+    /// The octets of the frame.
     pub fn encode(&self) -> Octets {
         // Frame control: subtype and type, flags.
         let control = match &self.body {
@@ -117,7 +117,8 @@ impl MacFrame {
                 out.extend_from_slice(&bitmap.to_le_bytes());
             }
             Body::Data(sn, tid, several, body) => {
-                // Address 3: whence or whither behind the access point, which is itself.
+                // Address 3: source or destination beyond the access point, here the access point
+                // itself.
                 out.extend_from_slice(if self.from_ap { &self.transmitter } else { &self.receiver });
                 out.extend_from_slice(&(sn << 4).to_le_bytes());
                 if let Some(tid) = tid {
@@ -134,7 +135,7 @@ impl MacFrame {
         Octets { bytes: out, holes: Vec::new() }
     }
 
-    /// What follows address 2 of a management frame.
+    /// Appends the fields after address 2 of a management frame.
     fn management(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(if self.from_ap { &self.transmitter } else { &self.receiver });
         let (Body::Authentication(sn, _)
@@ -181,7 +182,7 @@ impl MacFrame {
                 out.extend_from_slice(&interval.to_le_bytes());
                 out.extend_from_slice(&network.capabilities());
                 network.name_and_rates(out);
-                // As long as the frame is said to be, if that is long enough.
+                // The beacon has the configured length, if its elements fit.
                 let left = |out: &Vec<u8>| (*size as usize).saturating_sub(out.len() + FCS as usize);
                 network.beacon(out, left(out));
                 network.access_point(out, left(out));
@@ -206,7 +207,7 @@ mod tests {
         MacFrame { duration: 44, receiver, transmitter, from_ap: true, retry: false, body }
     }
 
-    /// The lengths are those with which time on the air is computed.
+    /// Frames have the lengths with which their durations are computed.
     #[test]
     fn frames_are_as_long_as_their_time_on_the_air_says() {
         let length = |body| frame(body).encode().bytes.len() as u64 + u64::from(FCS);

@@ -1,5 +1,5 @@
-//! The originator's side: MPDUs with sequence numbers from their making to their acknowledgement,
-//! and the MSDUs in them.
+//! The originator's side: MPDUs with sequence numbers, from their assembly to their
+//! acknowledgement, and the MSDUs in them.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use lasthop_units::Instant;
 
 use super::reorder::{WINDOW, distance, next};
 
-/// The MSDUs of an MPDU: a chain in the pool.
+/// The MSDUs of an MPDU: a linked list in the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chain {
     first: u32,
@@ -17,7 +17,7 @@ pub struct Chain {
 
 const NONE: u32 = u32::MAX;
 
-/// Where chains of MSDUs are kept; links that have become free are used again.
+/// Storage of chains of MSDUs; free links are reused.
 #[derive(Clone, Debug, Default)]
 pub struct Pool {
     links: Vec<(Option<Item>, u32)>,
@@ -25,18 +25,18 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A chain of one.
+    /// Creates a chain with one MSDU.
     pub fn chain(&mut self, item: Item) -> Chain {
         let i = self.link(item);
         Chain { first: i, last: i }
     }
-    /// Appends to a chain.
+    /// Appends an MSDU to a chain.
     pub fn append(&mut self, chain: &mut Chain, item: Item) {
         let i = self.link(item);
         self.links[chain.last as usize].1 = i;
         chain.last = i;
     }
-    /// Looks at the MSDUs of a chain, from its first on.
+    /// Calls `each` with the MSDUs of a chain, from the first on.
     pub fn each(&self, chain: Chain, mut each: impl FnMut(&Item)) {
         let mut i = chain.first;
         while i != NONE {
@@ -45,7 +45,7 @@ impl Pool {
             i = *next;
         }
     }
-    /// Takes a chain apart, from its first MSDU on.
+    /// Removes a chain and calls `each` with its MSDUs, from the first on.
     pub fn take(&mut self, chain: Chain, mut each: impl FnMut(Item)) {
         let mut i = chain.first;
         while i != NONE {
@@ -74,7 +74,7 @@ impl Pool {
         self.links.push((Some(item), NONE));
         self.links.len() as u32 - 1
     }
-    /// MSDUs inside.
+    /// Number of MSDUs in the pool.
     pub fn len(&self) -> usize {
         self.links.len() - self.free.len()
     }
@@ -84,61 +84,61 @@ impl Pool {
     }
 }
 
-/// An MPDU that is not yet done with.
+/// An MPDU that is neither acknowledged nor discarded, or waits for such ones before it.
 #[derive(Clone, Copy, Debug)]
 pub struct Mpdu {
-    /// Its MSDUs, until the recipient has them.
+    /// Its MSDUs, until the recipient has received them.
     pub chain: Option<Chain>,
-    /// MSDUs in it.
+    /// Number of MSDUs in it.
     pub msdus: u32,
     /// Its length with header and FCS [B].
     pub bytes: u32,
-    /// When its oldest MSDU came to the MAC.
+    /// When its oldest MSDU entered the MAC.
     pub since: Instant,
-    /// Transmissions that failed, or an RTS before one.
+    /// Number of failed transmissions, of the MPDU or of an RTS before it.
     pub retries: u32,
-    /// It was on the air before, and may be again.
+    /// True if it was transmitted before, and may be again.
     pub aired: bool,
-    /// Acknowledged or discarded: it only keeps its place in the window.
+    /// Acknowledged or discarded: it remains only to keep its place in the window.
     pub done: bool,
-    /// Estimated time on the air [ns].
+    /// Estimated airtime [ns].
     pub airtime: u32,
 }
 
 impl Mpdu {
-    /// The recipient has received it; the acknowledgement may be lost.
+    /// True if the recipient has received it; the acknowledgement may be lost.
     pub const fn arrived(&self) -> bool {
         self.chain.is_none()
     }
 }
 
-/// Where a block ack agreement stands (clause 10.24.2).
+/// The state of a block ack agreement (clause 10.24.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Agreement {
-    /// There is none.
+    /// No agreement.
     #[default]
     None,
-    /// An ADDBA request is on its way.
+    /// An ADDBA request is queued or sent.
     Asked,
-    /// There is one.
+    /// An agreement is in place.
     Agreed,
 }
 
-/// MPDUs of one recipient and traffic class: at most a window of them, acknowledged ones kept where
-/// others before them are not.
+/// MPDUs of one recipient and traffic class: at most a window of them. Acknowledged MPDUs are kept
+/// while earlier ones are not acknowledged.
 #[derive(Clone, Debug, Default)]
 pub struct Originator {
-    /// From WinStartO on, without gaps.
+    /// MPDUs from WinStartO on, without gaps.
     window: VecDeque<Mpdu>,
     /// Sequence number of the next new MPDU.
     next: u16,
-    /// Of them: not done.
+    /// Number of MPDUs that are not done.
     waiting: usize,
-    /// Estimated time on the air of those [ns].
+    /// Estimated airtime of these [ns].
     airtime: u64,
     /// The agreement.
     pub agreement: Agreement,
-    /// An MPDU was discarded that the recipient may be waiting for: a block ack request is due.
+    /// A block ack request is due, because an MPDU was discarded for which the recipient may wait.
     pub request: bool,
 }
 
@@ -147,17 +147,17 @@ impl Originator {
     pub fn start(&self) -> u16 {
         distance(self.window.len() as u16, self.next)
     }
-    /// The first sequence number that the recipient has not got: what it has got and not yet
-    /// acknowledged to our knowledge will not come to its reordering again.
+    /// The first sequence number that the recipient has not received. MPDUs that it has received,
+    /// even where their acknowledgements were lost, will not enter its reorder buffer again.
     pub fn to_come(&self) -> u16 {
         let got = self.window.iter().take_while(|m| m.arrived()).count();
         (self.start() + got as u16) % 4096
     }
-    /// MPDUs that are not done.
+    /// Number of MPDUs that are not done.
     pub const fn waiting(&self) -> usize {
         self.waiting
     }
-    /// Estimated time on the air of MPDUs that are not done [ns].
+    /// Estimated airtime of MPDUs that are not done [ns].
     pub const fn airtime(&self) -> u64 {
         self.airtime
     }
@@ -175,11 +175,11 @@ impl Originator {
         self.next = next(sn);
         sn
     }
-    /// The MPDU with a number that is in the window.
+    /// The MPDU with a number in the window.
     pub fn get(&self, sn: u16) -> Option<&Mpdu> {
         self.window.get(usize::from(distance(self.start(), sn)))
     }
-    /// The same, to change it.
+    /// As [`get`](Self::get), mutable.
     pub fn get_mut(&mut self, sn: u16) -> Option<&mut Mpdu> {
         let i = usize::from(distance(self.start(), sn));
         self.window.get_mut(i)
@@ -198,7 +198,7 @@ impl Originator {
     pub fn all(&self) -> impl Iterator<Item = &Mpdu> {
         self.window.iter()
     }
-    /// The MPDU is acknowledged or discarded; the window moves on as far as it can.
+    /// Marks an MPDU as acknowledged or discarded; the window advances as far as possible.
     pub fn finish(&mut self, sn: u16) {
         if let Some(mpdu) = self.get_mut(sn)
             && !std::mem::replace(&mut mpdu.done, true)
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn chains_come_apart_in_order_and_their_links_are_used_again() {
+    fn chains_are_taken_in_order_and_their_links_are_reused() {
         let mut pool = Pool::default();
         for _ in 0..3 {
             let mut a = pool.chain(item(1));

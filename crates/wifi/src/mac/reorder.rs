@@ -1,8 +1,8 @@
 //! The recipient's side of a block ack agreement: the receive reordering buffer (clause 10.24.7.6).
 //!
-//! MSDUs leave in the order of their sequence numbers. A hole holds back what is behind it until
-//! the hole is filled, the window moves beyond it, a block ack request says that it will not be
-//! filled, or it has lasted for too long.
+//! MSDUs leave in the order of their sequence numbers. A gap holds back the MPDUs after it until
+//! the gap is filled, the window moves beyond it, a block ack request gives it up, or it has lasted
+//! for too long.
 
 use lasthop_units::{Duration, Instant};
 
@@ -28,12 +28,12 @@ pub struct Reorder<T> {
     start: u16,
     held: [Option<(Instant, T)>; WINDOW as usize],
     count: u16,
-    /// How long a hole may last.
+    /// Longest duration of a gap.
     patience: Duration,
 }
 
 impl<T: Copy> Reorder<T> {
-    /// An empty buffer that expects 0.
+    /// Creates an empty buffer that expects sequence number 0.
     pub const fn new(patience: Duration) -> Reorder<T> {
         Reorder { start: 0, held: [None; WINDOW as usize], count: 0, patience }
     }
@@ -42,20 +42,20 @@ impl<T: Copy> Reorder<T> {
     pub const fn expected(&self) -> u16 {
         self.start
     }
-    /// MPDUs held back.
+    /// Number of MPDUs held back.
     pub const fn held(&self) -> usize {
         self.count as usize
     }
 
-    /// An MPDU has arrived. False: it was here before, or is older than the window; it is the
-    /// caller's again.
+    /// Receives an MPDU. Returns false if it was received before, or is older than the window; the
+    /// caller then keeps it.
     pub fn receive(&mut self, now: Instant, sn: u16, mpdu: T, mut up: impl FnMut(T)) -> bool {
         let ahead = distance(self.start, sn);
         if ahead >= MODULUS / 2 {
             return false;
         }
         if ahead >= WINDOW {
-            // Clause 10.24.7.6.2 b: it becomes the end of the window.
+            // Clause 10.24.7.6.2 b: its number becomes the end of the window.
             self.release_below((sn + MODULUS - (WINDOW - 1)) % MODULUS, &mut up);
         }
         let place = &mut self.held[usize::from(sn % WINDOW)];
@@ -68,7 +68,8 @@ impl<T: Copy> Reorder<T> {
         true
     }
 
-    /// A block ack request: nothing before `sn` will come any more (clause 10.24.7.6.3).
+    /// Processes a block ack request: no MPDU before `sn` will be received any more (clause
+    /// 10.24.7.6.3).
     pub fn request(&mut self, sn: u16, mut up: impl FnMut(T)) {
         let ahead = distance(self.start, sn);
         if ahead > 0 && ahead < MODULUS / 2 {
@@ -77,7 +78,7 @@ impl<T: Copy> Reorder<T> {
         }
     }
 
-    /// When a hole has lasted for too long; None without one.
+    /// When a gap has lasted for too long; None without a gap.
     pub fn poll_at(&self) -> Option<Instant> {
         if self.count == 0 {
             return None;
@@ -85,10 +86,10 @@ impl<T: Copy> Reorder<T> {
         self.held.iter().flatten().map(|(since, _)| *since).min().map(|t| t.saturating_add(self.patience))
     }
 
-    /// Gives up holes before what has waited for too long.
+    /// Gives up gaps before MPDUs that have waited for too long.
     pub fn on_time(&mut self, now: Instant, mut up: impl FnMut(T)) {
         while self.poll_at().is_some_and(|t| t <= now) {
-            // The first that is held: what is before it is skipped.
+            // All numbers before the first MPDU held are skipped.
             while self.held[usize::from(self.start % WINDOW)].is_none() {
                 self.start = next(self.start);
             }
@@ -96,14 +97,14 @@ impl<T: Copy> Reorder<T> {
         }
     }
 
-    /// An agreement begins: nothing is held, and `sn` is expected next.
+    /// Starts an agreement: no MPDU is held, and `sn` is expected next.
     pub fn restart(&mut self, sn: u16) {
         debug_assert_eq!(self.count, 0, "restarted with something inside");
         self.start = sn;
     }
 
     fn release_below(&mut self, new_start: u16, up: &mut impl FnMut(T)) {
-        // Beyond a whole window nothing is held.
+        // Beyond a whole window no MPDU is held.
         let steps = distance(self.start, new_start).min(WINDOW);
         for i in 0..steps {
             let sn = (self.start + i) % MODULUS;
@@ -154,10 +155,10 @@ mod tests {
         assert!(!b.receive(MS(1), 3, 3, |_| panic!("passed up twice")), "a duplicate is refused");
     }
 
-    /// Clause 10.24.7.6.2 b: 65 ends a window of 64 that starts at 2; the holes 0 and 1 are given
+    /// Clause 10.24.7.6.2 b: 65 ends a window of 64 that starts at 2; the gaps 0 and 1 are given
     /// up, 2 is held.
     #[test]
-    fn what_is_beyond_the_window_moves_it() {
+    fn an_mpdu_beyond_the_window_moves_it() {
         let mut b = buffer();
         assert!(give(&mut b, MS(0), 1).is_empty());
         assert_eq!(give(&mut b, MS(0), 65), [1]);
@@ -182,17 +183,17 @@ mod tests {
         assert_eq!((out.as_slice(), b.expected(), b.poll_at()), ([1, 3].as_slice(), 4, None));
     }
 
-    /// WinStartB as a number that never wraps, and what is held.
+    /// WinStartB as a number that never wraps, and the MPDUs held.
     struct Rules {
         start: i64,
         held: std::collections::BTreeSet<i64>,
     }
 
     impl Rules {
-        /// Clause 10.24.7.6.2: a) within the window it is stored, and what is now in order goes up;
-        /// b) ahead of the window by less than 2^11 it becomes the window's end, what is
-        /// before the new start goes up, gaps and all, then what is in order; c) otherwise
-        /// it is discarded. What is held already is a duplicate.
+        /// Clause 10.24.7.6.2: a) an MPDU within the window is stored, and MPDUs now in order are
+        /// passed up; b) the number of one ahead of the window by less than 2^11 becomes the
+        /// window's end, MPDUs before the new start are passed up in spite of gaps, then those in
+        /// order; c) any other is discarded. An MPDU that is held already is a duplicate.
         fn receive(&mut self, sn: i64) -> (bool, Vec<i64>) {
             let window = i64::from(WINDOW);
             if sn < self.start || sn >= self.start + 2048 || self.held.contains(&sn) {
@@ -220,7 +221,8 @@ mod tests {
         }
     }
 
-    /// The same buffer with every MPDU's own number higher by 2^12, which the wire does not show.
+    /// The same buffer with every MPDU's own number higher by 2^12, which does not change the
+    /// 12-bit field.
     fn shifted(b: &Reorder<u32>) -> Reorder<u32> {
         let mut b = b.clone();
         for (_, mpdu) in b.held.iter_mut().flatten() {
@@ -230,14 +232,14 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes in whatever order, with repetitions, requests and time: what leaves
-        /// leaves in order and once, and what was taken in has left or is held.
+        /// For MPDUs in any order, with repetitions, requests and time: each MPDU leaves at most
+        /// once and in order, and every accepted one has left or is held.
         #[test]
         fn any_sequence_leaves_in_order_and_once(
             ops in proptest::collection::vec((0u8..10, 0u16..130), 1..300),
         ) {
             let mut b = buffer();
-            // Numbers that never wrap, around the one that is expected; `b` sees them modulo 2^12.
+            // Numbers that never wrap, around the one that is expected; `b` gets them modulo 2^12.
             let (mut base, mut now, mut taken) = (100u32, 0u64, 0usize);
             b.restart(100);
             let mut out: Vec<u32> = Vec::new();
@@ -289,7 +291,7 @@ mod tests {
             }
         }
 
-        /// In order and without loss nothing is ever held.
+        /// In order and without loss no MPDU is held.
         #[test]
         fn order_passes_through(n in 1u32..10_000) {
             let mut b = buffer();

@@ -1,4 +1,4 @@
-//! What is due when.
+//! The times of events.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,26 +8,26 @@ use lasthop_units::{ApId, Instant, StationId};
 use super::output::End;
 use crate::mac::Category;
 
-/// What is due at a moment.
+/// An event that is due at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
     /// A PPDU of a medium ends.
     End { medium: usize, serial: u64 },
-    /// A device sends the answer that it owes.
+    /// A device sends its response.
     Answer { device: usize },
     /// A device continues its TXOP.
     Continue { device: usize },
-    /// No answer has come to a device.
+    /// A device has not received a response in time.
     Timeout { device: usize },
-    /// An access point has a beacon to send.
+    /// An access point sends a beacon.
     Beacon { ap: ApId },
     /// A station begins to associate.
     Associate(StationId),
-    /// A reorder buffer may have waited long enough.
+    /// A gap of a reorder buffer may have lasted for too long.
     Reorder { station: StationId, end: End, category: Category },
 }
 
-/// The ends of PPDUs come before all else of their moment.
+/// Class of the ends of PPDUs, which are processed before all other events of a moment.
 pub const ENDS: u8 = 0;
 
 impl Event {
@@ -48,7 +48,7 @@ pub struct Agenda {
 }
 
 impl Agenda {
-    /// Notes what is due at `at`.
+    /// Schedules `event` for `at`.
     pub fn schedule(&mut self, at: Instant, event: Event) {
         self.noted += 1;
         self.events.push(Reverse((at, event.class(), self.noted, event)));
@@ -57,14 +57,14 @@ impl Agenda {
     pub fn poll_at(&self) -> Option<Instant> {
         self.events.peek().map(|Reverse((t, ..))| *t)
     }
-    /// The class of the first event, if that is due.
+    /// The class of the first event, if the event is due.
     pub fn due(&self, now: Instant) -> Option<u8> {
         match self.events.peek() {
             Some(Reverse((t, class, ..))) if *t <= now => Some(*class),
             _ => None,
         }
     }
-    /// The first event.
+    /// Removes the first event and returns it.
     pub fn pop(&mut self) -> Option<Event> {
         self.events.pop().map(|Reverse((.., event))| event)
     }

@@ -1,5 +1,5 @@
-//! What is sent to (or from) which station: stations in turn, MPDUs into an A-MPDU, packets that
-//! are too old.
+//! Choice of the station that is served next, aggregation of MPDUs, and packets beyond their
+//! lifetime.
 
 use lasthop_units::{Bytes, Duration, Instant, StationId};
 
@@ -12,8 +12,8 @@ use crate::phy::{Compat, Format, MAX_PPDU, Mode};
 /// Airtime that a station gets in each round (Linux 6.1: IEEE80211_DEFAULT_AIRTIME_WEIGHT, 256 us).
 pub(super) const ROUND: i64 = 256_000;
 
-/// The longest PSDU at a rate whose exchange, with the answer and where it is beyond the threshold
-/// RTS and CTS, takes no longer than `left`.
+/// The longest PSDU at a rate whose exchange, with the response and (beyond the threshold) RTS and
+/// CTS, takes no longer than `left`.
 fn longest_psdu(ap: &ApConfig, mode: &Mode, left: Duration, sifs: Duration, compat: Compat) -> u64 {
     let control = ap.answer(mode);
     let of = |bytes| control.duration(Bytes(bytes), compat);
@@ -30,19 +30,19 @@ fn longest_psdu(ap: &ApConfig, mode: &Mode, left: Duration, sifs: Duration, comp
     longest.min(ap.aggregation.ampdu_limit(mode))
 }
 
-/// In which order an access point serves its stations.
+/// The order in which an access point serves its stations.
 #[derive(Clone, Copy)]
 enum Order {
-    /// Whose packet is the oldest.
+    /// The station with the oldest packet.
     Oldest,
-    /// One after the other.
+    /// The stations in turn.
     Turns,
-    /// Who has used less time on the air.
+    /// The station that has used less airtime.
     Airtime,
-    /// One after the other, of those for whom the driver has something: fairness was at work when
-    /// it took the packets.
+    /// In turn, the stations for which the driver has packets: fairness applied when the driver
+    /// took them.
     Ready,
-    /// Whose packet was taken first by the driver.
+    /// The station whose packet the driver took first.
     Taken,
 }
 
@@ -61,7 +61,7 @@ impl Order {
     }
 }
 
-/// What may go into one PSDU.
+/// Limits of the contents of one PSDU.
 struct Psdu<'a> {
     rules: &'a Rules<'a>,
     /// Longest PSDU [B]; a single MPDU may be longer.
@@ -71,8 +71,8 @@ struct Psdu<'a> {
 }
 
 impl Psdu<'_> {
-    /// MPDUs of `queue` that were sent before and new ones of what waits, as many as fit: their
-    /// numbers go to `sns`, which is empty. The length of the PSDU.
+    /// Selects MPDUs of `queue` that were sent before and new ones from waiting packets, as many as
+    /// fit: their numbers go to `sns`, which is empty. Returns the length of the PSDU.
     fn fill(
         &self,
         now: Instant,
@@ -97,8 +97,8 @@ impl Psdu<'_> {
             more = queue.pull(now, self.rules, pool, lost)
                 && queue.originator.last().is_some_and(|(sn, m)| take(sns, sn, m.bytes));
         }
-        // A VHT PSDU is an A-MPDU even with one MPDU, which an ACK answers (clause 10.13.7); others
-        // carry it bare.
+        // A VHT PSDU is an A-MPDU even with one MPDU, to which an ACK responds (clause 10.13.7);
+        // other formats carry the MPDU alone.
         match sns[..] {
             [sn] if mode.format() != Format::Vht => {
                 queue.originator.get(sn).map_or(0, |m| u64::from(m.bytes))
@@ -109,7 +109,7 @@ impl Psdu<'_> {
 }
 
 impl Wlan {
-    /// Whose data is next.
+    /// Chooses the station that is served next.
     pub(super) fn choose(&mut self, d: usize, category: Category) -> Option<StationId> {
         let ac = category.index();
         let end = self.devices[d].end();
@@ -135,8 +135,7 @@ impl Wlan {
                 ready.min_by_key(|s| queue(s).map_or(Instant::MAX, TxQueue::oldest)).copied()
             }
             Order::Airtime => loop {
-                // Linux mac80211's ieee80211_next_txq: deficits in time on the air, refilled in
-                // turn.
+                // Linux mac80211's ieee80211_next_txq: deficits in airtime, refilled in turn.
                 let station = *self.devices[d].ring[ac].front()?;
                 let queue = self.queue(station, end, category);
                 if queue.deficit >= 0 {
@@ -170,8 +169,8 @@ impl Wlan {
         self.devices[d].ring[category.index()].retain(|s| *s != station);
     }
 
-    /// Assembles what is sent to (or from) a station. False: nothing is left to send, or no more
-    /// is allowed.
+    /// Assembles the frame that is sent to (or from) a station. Returns false if there is no data
+    /// left, or no time.
     pub(super) fn build(
         &mut self,
         now: Instant,
@@ -227,7 +226,7 @@ impl Wlan {
         some
     }
 
-    /// Gives up MPDUs whose packets are beyond their lifetime.
+    /// Discards MPDUs whose packets are beyond their lifetime.
     fn discard_old(
         &mut self,
         now: Instant,
@@ -245,8 +244,7 @@ impl Wlan {
         }
     }
 
-    /// An MPDU is discarded. The recipient may have it all the same; if not, it is not to wait
-    /// for it.
+    /// Discards an MPDU. The recipient may have received it; if not, it must not wait for it.
     #[allow(clippy::too_many_arguments)] // where, which and why
     pub(super) fn give_up(
         &mut self,

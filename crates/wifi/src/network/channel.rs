@@ -1,8 +1,8 @@
-//! Which channels there are, and which of them overlap.
+//! Channels, and their overlap.
 //!
 //! 5 GHz: channels of 20 MHz are 36 to 64, 100 to 144 and 149 to 177 in steps of four; wider ones
 //! are made of neighbours (IEEE Std 802.11-2016 table E-4: centres 38, 46 ... of 40 MHz, 42, 58,
-//! 106, 122, 138 and 155 of 80 MHz, 50 and 114 of 160 MHz). A channel is called by one of its
+//! 106, 122, 138 and 155 of 80 MHz, 50 and 114 of 160 MHz). A channel is identified by one of its
 //! channels of 20 MHz, the primary one.
 
 use super::config::ApConfig;
@@ -18,7 +18,7 @@ pub enum Band {
 }
 
 impl Band {
-    /// Of a channel number.
+    /// The band of a channel number.
     pub fn of(channel: u16) -> Option<Band> {
         match channel {
             1..=14 => Some(Band::Two),
@@ -28,8 +28,8 @@ impl Band {
     }
 }
 
-/// First and last channel of 20 MHz of each stretch of 5 GHz, and the last that is part of wider
-/// ones of 40, 80 and 160 MHz.
+/// First and last channel of 20 MHz of each contiguous range of 5 GHz, and the last that is part of
+/// wider ones of 40, 80 and 160 MHz.
 const STRETCHES: [(u16, u16, [u16; 3]); 3] =
     [(36, 64, [64, 64, 64]), (100, 144, [144, 144, 128]), (149, 177, [161, 161, 148])];
 
@@ -49,7 +49,7 @@ pub fn block(channel: u16, width: Width) -> Option<(u16, u16)> {
     }
 }
 
-/// The channels of 5 GHz that a channel of this width can be called by, as text.
+/// The numbers by which a channel of this width in 5 GHz can be identified, as text.
 pub fn numbers(width: Width) -> String {
     let all: Vec<u16> = (36..=177).filter(|n| block(*n, width).is_some()).collect();
     let mut text = String::new();
@@ -70,8 +70,8 @@ pub fn numbers(width: Width) -> String {
 }
 
 impl ApConfig {
-    /// Lowest and highest frequency of its channel [MHz]; None if there is no such channel. 40 MHz
-    /// of 2.4 GHz go up from channels 1 to 7, down from others.
+    /// Lowest and highest frequency of its channel [MHz]; None if there is no such channel. A
+    /// channel of 40 MHz in 2.4 GHz extends upwards from channels 1 to 7, downwards from others.
     fn spectrum(&self) -> Option<(f64, f64)> {
         let (first, last) = block(self.channel, self.width)?;
         let centre = self.frequency().0 / 1e6;
@@ -86,8 +86,8 @@ impl ApConfig {
         })
     }
 
-    /// True if the channels of two networks have different numbers and spectrum in common: here
-    /// they do not receive each other.
+    /// True if the channels of two networks have different numbers but common spectrum: in this
+    /// model they do not receive each other.
     pub fn overlaps_unnoticed(&self, other: &ApConfig) -> bool {
         let (Some(a), Some(b)) = (self.spectrum(), other.spectrum()) else { return false };
         self.channel != other.channel && a.0 < b.1 && b.0 < a.1
@@ -117,8 +117,8 @@ mod tests {
         assert_eq!(numbers(Width::W160), "36, 40 ... 64; 100, 104 ... 128");
     }
 
-    /// 5 MHz from number to number in 2.4 GHz: 1 and 3 share 10 MHz, 1 and 5 touch with 20 MHz and
-    /// share 2 of the 22 MHz of DSSS.
+    /// 5 MHz from number to number in 2.4 GHz: 1 and 3 share 10 MHz, 1 and 5 are adjacent with 20
+    /// MHz and share 2 of the 22 MHz of DSSS.
     #[test]
     fn networks_overlap_when_they_share_spectrum() {
         let ap = |standard, channel, width| ApConfig { standard, channel, width, ..ApConfig::default() };

@@ -1,4 +1,4 @@
-//! What cannot work is refused with its key.
+//! Checks of the configuration; errors have the key.
 
 use lasthop_radio::bounds::HEIGHT;
 use lasthop_units::Duration;
@@ -11,10 +11,10 @@ use crate::phy::{Guard, Width};
 use crate::rate::RateConfig;
 
 impl ApConfig {
-    /// Refuses what cannot work, naming the key; warns of known pitfalls.
+    /// Refuses invalid values, naming the key; warns of known pitfalls.
     ///
     /// # Errors
-    /// The first key that cannot work.
+    /// The first invalid key.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         let mut warnings = Vec::new();
         self.check_channel()?;
@@ -63,7 +63,7 @@ impl ApConfig {
         Ok(warnings)
     }
 
-    /// Channel and width must be there, for this standard.
+    /// Checks that channel and width exist for this standard.
     fn check_channel(&self) -> Result<(), ConfigError> {
         let (n, standard) = (self.channel, self.standard.name());
         let band = Band::of(n);
@@ -99,11 +99,11 @@ impl ApConfig {
         })
     }
 
-    /// Refuses a rate control, of this access point or of stations of it, that cannot work with it,
+    /// Refuses a rate control, of this access point or of stations of it, that is invalid with it,
     /// naming the key.
     ///
     /// # Errors
-    /// The first key that cannot work.
+    /// The first invalid key.
     pub fn check_rate(&self, rate: &RateConfig) -> Result<(), ConfigError> {
         let RateConfig::Fixed { mcs, streams } = *rate else { return rate.validate().map(|_| ()) };
         let mode = self.mode(mcs, streams);
@@ -117,7 +117,7 @@ impl ApConfig {
         })
     }
 
-    /// Which `mcs` there are.
+    /// The valid values of `mcs`.
     fn rate_numbers(&self) -> &'static str {
         match self.standard {
             Standard::B => "0 to 3 for 1, 2, 5.5 and 11 Mbit/s",
@@ -161,10 +161,10 @@ impl ApConfig {
 }
 
 impl DeviceRadioConfig {
-    /// Refuses what is no place or no radio.
+    /// Refuses an invalid position or radio.
     ///
     /// # Errors
-    /// The first key that cannot work.
+    /// The first invalid key.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let place = self.position.iter().all(|m| m.0.is_finite() && m.0.abs() <= 1e6);
         check(place, "position", "within 1000 km")?;
@@ -180,10 +180,10 @@ impl DeviceRadioConfig {
 }
 
 impl AirConfig {
-    /// Refuses what cannot work.
+    /// Refuses invalid values.
     ///
     /// # Errors
-    /// The first key that cannot work.
+    /// The first invalid key.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         check(!self.refresh.is_zero(), "refresh", "above 0 s")?;
         self.path_loss.validate().map_err(|(parameter, message)| ConfigError {

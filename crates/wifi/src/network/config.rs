@@ -1,4 +1,4 @@
-//! How wireless LANs are set up: what all share, access points, stations.
+//! Configuration of wireless LANs: common parameters, access points, stations.
 
 use lasthop_net::aqm::CodelConfig;
 use lasthop_radio::{FadingProfile, Mobility, PathLoss};
@@ -11,7 +11,7 @@ use crate::mac::{Access, AggregationConfig, Category};
 use crate::phy::{Compat, Format, Guard, Mode, NoSuchMode, Width};
 use crate::rate::RateConfig;
 
-/// Everything that a [`Wlan`](super::Wlan) is built from.
+/// The whole configuration of a [`Wlan`](super::Wlan).
 #[derive(Clone, Debug, Default)]
 pub struct WlanConfig {
     /// What all radio links share.
@@ -95,7 +95,7 @@ impl Standard {
             Standard::Ac => Format::Vht,
         }
     }
-    /// True with EDCA and QoS data, false with DCF.
+    /// True for standards with EDCA and QoS data, false with DCF.
     pub const fn qos(self) -> bool {
         matches!(self, Standard::N | Standard::Ac)
     }
@@ -321,7 +321,7 @@ impl Default for StationFqCodel {
 }
 
 impl BufferConfig {
-    /// The queues of an access point mark ECN-capable packets.
+    /// True if the queues of an access point mark ECN-capable packets.
     pub const fn marks(&self) -> bool {
         matches!(self, BufferConfig::FqCodel(c) if c.ecn)
     }
@@ -342,12 +342,12 @@ impl BufferConfig {
         }
     }
 
-    /// Packets that the driver's queue takes, of all stations; 0 without one.
+    /// Packets that the driver's queue takes, of all stations; 0 without such a queue.
     pub fn driver_packets(&self) -> u64 {
         self.driver().map_or(0, |d| d.packets.into())
     }
 
-    /// The driver below its queues.
+    /// The driver's queue, if there is one.
     pub(super) const fn driver(&self) -> Option<DriverQueue> {
         match self {
             BufferConfig::FqCodel(q) => q.driver,
@@ -355,8 +355,8 @@ impl BufferConfig {
         }
     }
 
-    /// These limits for queues that were made as `made` says: what shapes a queue is that of its
-    /// making.
+    /// These limits for queues that were created with `made`; all other properties of the queues
+    /// stay those of `made`.
     pub(super) const fn within(&self, made: &BufferConfig) -> BufferConfig {
         match (self, made) {
             (BufferConfig::FqCodel(new), BufferConfig::FqCodel(old)) => {
@@ -502,7 +502,7 @@ pub struct StationConfig {
 }
 
 impl ApConfig {
-    /// The category that carries management: voice, with DCF the only one.
+    /// The category that carries management frames: voice; with DCF best effort.
     pub(super) fn management_category(&self) -> Category {
         if self.standard.qos() { Category::Voice } else { Category::BestEffort }
     }
@@ -520,7 +520,7 @@ impl ApConfig {
     /// The fixed rate `mcs` of this access point: of 802.11a and b the rate with this number.
     ///
     /// # Errors
-    /// There is none.
+    /// `mcs` does not exist.
     pub fn mode(&self, mcs: u8, streams: Option<u8>) -> Result<Mode, NoSuchMode> {
         let streams = streams.unwrap_or(self.streams);
         let of = |table: &[u32]| {
@@ -539,7 +539,7 @@ impl ApConfig {
         }
     }
 
-    /// Every rate that is there with at most this number of streams, slowest first.
+    /// All rates with at most this number of streams, slowest first.
     pub fn modes(&self) -> Vec<Mode> {
         let top = if self.standard == Standard::N { 7 } else { 9 };
         let streams = if self.standard.qos() { self.streams } else { 1 };
@@ -549,7 +549,7 @@ impl ApConfig {
         modes
     }
 
-    /// The rate of an answer to data at `mode`.
+    /// The rate of a response to data at `mode`.
     pub(crate) fn answer(&self, mode: &Mode) -> Mode {
         let given = self.control_rate.and_then(|rate| control_mode(self.standard, rate));
         given.unwrap_or_else(|| {
@@ -572,7 +572,7 @@ impl ApConfig {
         mode.unwrap_or_else(|e| unreachable!("a rate of the standard: {e}"))
     }
 
-    /// What its management frames say.
+    /// The network as its management frames describe it.
     pub(super) fn announced(&self) -> Network {
         Network {
             format: self.standard.format(),
@@ -585,7 +585,7 @@ impl ApConfig {
         }
     }
 
-    /// How a category contends.
+    /// Contention parameters of a category.
     pub(crate) fn access(&self, category: Category) -> Access {
         let cw_min = self.standard.cw_min();
         let default = if self.standard.qos() { Access::edca(category, cw_min) } else { Access::dcf(cw_min) };
@@ -593,7 +593,7 @@ impl ApConfig {
     }
 }
 
-/// The rate of answers that is given, if it exists.
+/// The rate of responses that is configured, if it exists.
 pub(super) fn control_mode(standard: Standard, rate: Bitrate) -> Option<Mode> {
     match standard {
         Standard::B => Mode::dsss(u32::try_from(rate.0 / 100_000).ok()?).ok(),

@@ -1,4 +1,5 @@
-//! Contention for the medium (clause 10.22.2): who counts slots, and from when.
+//! Contention for the medium (clause 10.22.2): the devices that count slots, and the start of
+//! counting.
 
 use lasthop_units::{Bytes, Duration, Instant, StationId};
 
@@ -6,7 +7,7 @@ use super::medium::{Frame, Medium, Receiver, Transmission};
 use super::{Device, Pending};
 use crate::phy::{Compat, Mode};
 
-/// Devices and what they receive: contention sees neither packets nor stations.
+/// Devices and the state of their receivers: contention uses neither packets nor stations.
 pub struct Contention<'a> {
     pub devices: &'a mut [Device],
     pub media: &'a mut [Medium],
@@ -15,19 +16,19 @@ pub struct Contention<'a> {
 /// A PPDU that a device sends.
 #[derive(Clone, Copy)]
 pub struct Ppdu {
-    /// For this device; None: for all.
+    /// Destination device; None: all.
     pub to: Option<usize>,
     pub mode: Mode,
     pub psdu: Bytes,
     /// Length of its first (or only) MPDU.
     pub first: Bytes,
     pub frame: Frame,
-    /// For how long after its end it reserves the medium.
+    /// Duration after its end for which it reserves the medium.
     pub nav: Duration,
 }
 
 impl Ppdu {
-    /// The transmission of it by the member `from` of a medium to the member `to`, between these
+    /// Creates its transmission by the member `from` of a medium to the member `to`, between these
     /// times.
     pub fn from(
         &self,
@@ -56,14 +57,14 @@ impl Ppdu {
 }
 
 impl Contention<'_> {
-    /// PPDUs have ended: who finds the medium idle begins to count.
+    /// After the end of PPDUs: devices that sense the medium idle begin to count.
     pub fn settle(&mut self, now: Instant, m: usize) {
         let (medium, devices) = (&mut self.media[m], &*self.devices);
         let slot = medium.timing.slot;
         medium.begin_to_count(now, |device, receiver| devices[device].turn_from(now, receiver, slot));
     }
 
-    /// A device begins to count from its `base` on.
+    /// Starts counting at a device, from its `base` on.
     pub fn count(&mut self, now: Instant, m: usize, member: usize) {
         let medium = &mut self.media[m];
         let receiver = &mut medium.receivers[member];
@@ -73,7 +74,7 @@ impl Contention<'_> {
         medium.set_turn(member, turn);
     }
 
-    /// An idle period ends for a device.
+    /// Ends an idle period at a device.
     pub fn stop_counting(&mut self, now: Instant, m: usize, member: usize) {
         let medium = &mut self.media[m];
         medium.set_turn(member, Instant::MAX);
@@ -83,7 +84,7 @@ impl Contention<'_> {
         }
     }
 
-    /// A contender has got something to send.
+    /// Activates a contender that has got data to send.
     pub fn activate(&mut self, now: Instant, d: usize, contender: usize) {
         let device = &mut self.devices[d];
         let medium = &mut self.media[device.medium];
@@ -94,9 +95,10 @@ impl Contention<'_> {
             return;
         }
         if receiver.counting {
-            // The medium may have been idle for long: then it transmits at once (clause 10.22.2.2).
+            // The medium may have been idle for long: then the contender transmits at once (clause
+            // 10.22.2.2).
             let turn = c.turn(receiver.base, medium.timing.slot).max(now);
-            // The reservation of the medium is no idleness.
+            // A medium that is reserved is not idle.
             if c.slots() > 0 || receiver.nav <= now || receiver.base <= now {
                 let turn = turn.min(medium.turn(device.member));
                 medium.set_turn(device.member, turn);
@@ -112,7 +114,8 @@ impl Contention<'_> {
         }
     }
 
-    /// Puts a PPDU of a device on the air. Its number on the medium, and its end.
+    /// Starts the transmission of a PPDU by a device. Returns its number on the medium, and its
+    /// end.
     pub fn transmit(&mut self, now: Instant, d: usize, ppdu: &Ppdu, compat: Compat) -> (u64, Instant) {
         let length = ppdu.mode.duration(ppdu.psdu, compat);
         let (m, member) = (self.devices[d].medium, self.devices[d].member);
@@ -124,7 +127,7 @@ impl Contention<'_> {
         let members = std::mem::take(&mut self.media[m].members);
         let noticed = now + timing.sense;
         let busy = |r: usize, receiver: &mut Receiver, due: &mut Instant| {
-            // Whose turn comes before it can notice sends all the same.
+            // A device whose turn comes before it can sense the PPDU transmits too.
             let committed = r != member && *due != Instant::MAX && *due < noticed;
             if committed || !receiver.counting {
                 return;

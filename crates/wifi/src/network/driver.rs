@@ -1,5 +1,5 @@
-//! The queue of a driver below FQ-CoDel: when packets go down there, and how far airtime queue
-//! limits let them.
+//! The queue of a driver below FQ-CoDel: when packets are passed to it, and how airtime queue
+//! limits (AQL) bound it.
 
 use lasthop_units::{Instant, StationId};
 
@@ -10,8 +10,8 @@ use super::{End, Wlan, WlanOutput};
 use crate::mac::Category;
 
 impl Wlan {
-    /// The driver of an access point takes what it may of a category. Nothing is due without a
-    /// driver's queue.
+    /// Lets the driver of an access point take the packets of a category that it may. Without a
+    /// driver's queue this has no effect.
     pub(super) fn fill_driver(&mut self, now: Instant, d: usize, category: Category, out: &mut WlanOutput) {
         let BufferConfig::FqCodel(config @ StationFqCodel { driver: Some(driver), .. }) =
             &self.aps[self.devices[d].ap].buffer
@@ -28,7 +28,7 @@ impl Wlan {
             (driver.packets as usize).saturating_sub(taken)
         };
         // Linux' ieee80211_next_txq: stations in turn, those without credit or beyond their limit
-        // are passed over.
+        // are skipped.
         while room > 0 {
             let mut moved = false;
             for _ in 0..self.devices[d].ring[ac].len() {
@@ -42,8 +42,8 @@ impl Wlan {
         }
     }
 
-    /// A packet of a station is passed down, or its credit grows. False: it has nothing to send, or
-    /// has enough below.
+    /// Passes a packet of a station to the driver, or raises the station's credit. Returns false if
+    /// the station has no packets, or enough in the driver.
     #[allow(clippy::too_many_arguments)] // where, whose, and the rules
     fn descend(
         &mut self,

@@ -1,4 +1,4 @@
-//! Frames of an exchange: a burst and the RTS before it, answers.
+//! Frames of an exchange: a burst, the RTS before it, and responses.
 
 use lasthop_units::{Bytes, Duration, Instant, StationId};
 
@@ -11,29 +11,29 @@ use super::{Pending, Wlan};
 use crate::mac::{ACK, BLOCK_ACK, BLOCK_ACK_REQUEST, CTS, Category, RTS};
 use crate::phy::{Compat, Mode};
 
-/// What a device sends in its turn.
+/// The frames that a device sends in its turn.
 #[derive(Debug)]
 pub struct Burst {
-    /// The contender that won.
+    /// The contender that won the contention.
     pub contender: usize,
     /// Data, a block ack request, management, or a beacon.
     pub frame: Frame,
-    /// Whose link it belongs to.
+    /// The station of the link to which it belongs.
     pub station: Option<StationId>,
     /// Sequence numbers of the MPDUs.
     pub sns: Vec<u16>,
-    /// Which of them the other end got this time.
+    /// Which of them the other end received this time.
     pub received: Vec<bool>,
-    /// An A-MPDU that a block ack answers.
+    /// True for an A-MPDU, to which a block ack responds.
     pub ampdu: bool,
     pub mode: Mode,
     /// Length of the PSDU.
     pub psdu: Bytes,
-    /// Longer than the RTS threshold.
+    /// True if longer than the RTS threshold.
     pub long: bool,
-    /// RTS and CTS have been exchanged, or are not used.
+    /// True if RTS and CTS have been exchanged, or are not used.
     pub cleared: bool,
-    /// Time on the air of this exchange so far.
+    /// Airtime of this exchange so far.
     pub airtime: Duration,
 }
 
@@ -56,13 +56,13 @@ impl Burst {
 }
 
 impl Burst {
-    /// A block ack request.
+    /// Makes the burst a block ack request.
     pub const fn set_request(&mut self, mode: Mode) {
         self.frame = Frame::Request;
         self.mode = mode;
         self.psdu = Bytes(BLOCK_ACK_REQUEST);
     }
-    /// The data of `sns`, `psdu` bytes together.
+    /// Makes the burst the data of `sns`, `psdu` bytes together.
     pub fn set_data(&mut self, mode: Mode, psdu: u64, ap: &ApConfig) {
         self.frame = Frame::Data;
         self.mode = mode;
@@ -71,12 +71,12 @@ impl Burst {
         self.long = ap.rts_threshold.is_some_and(|threshold| psdu > threshold.0);
         self.cleared = !self.long;
     }
-    /// Failures after which the frame is discarded.
+    /// Number of failures after which the frame is discarded.
     pub fn retry_limit(&self, ap: &ApConfig) -> u32 {
-        // An RTS that is not answered counts as a short frame (clause 10.22.2.12).
+        // An RTS without a CTS counts as a short frame (clause 10.22.2.12).
         if self.long && self.cleared { ap.long_retry } else { ap.short_retry }
     }
-    /// How long it takes with everything around it.
+    /// Duration of the exchange with RTS, CTS and response.
     pub fn exchange_time(&self, ap: &ApConfig, sifs: Duration, compat: Compat) -> Duration {
         let control = ap.answer(&self.mode);
         let answer = if self.ampdu || self.frame == Frame::Request { BLOCK_ACK } else { ACK };
@@ -88,11 +88,11 @@ impl Burst {
     }
 }
 
-/// An answer that a device owes.
+/// A response that a device is due to send.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
     pub frame: Frame,
-    /// To this device.
+    /// The device that receives it.
     pub to: usize,
     pub mode: Mode,
     pub bytes: u64,
@@ -100,8 +100,8 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The answer to `ppdu` of the device `sender` of a network, which its recipient could read.
-    /// `ampdu`: it carries more than one MPDU.
+    /// The response to `ppdu` of the device `sender` of a network, which its recipient could
+    /// decode. `ampdu`: the PPDU carries more than one MPDU.
     pub fn to(
         ppdu: &Transmission,
         sender: usize,
@@ -125,7 +125,7 @@ impl Answer {
 impl Wlan {
     /// Sends the burst of a device, or the RTS before it.
     pub(super) fn send_burst(&mut self, now: Instant, d: usize) {
-        // Not again after an RTS.
+        // Not counted again after an RTS.
         let burst = &self.devices[d].burst;
         if self.recorders.stages.is_on() && burst.frame == Frame::Data && burst.airtime.is_zero() {
             let burst = BurstOf { device: &self.devices[d], links: &self.links, pool: &self.pool };
@@ -168,12 +168,13 @@ impl Wlan {
         self.transmit(now, d, &Ppdu { to, mode, psdu, first, frame, nav: answer });
     }
 
-    /// Sends the answer that a device owes.
+    /// Sends the response of a device.
     pub(super) fn send_answer(&mut self, now: Instant, d: usize) {
         let Some(a) = self.devices[d].answer.take() else { return };
         let device = &self.devices[d];
         if self.media[device.medium].receivers[device.member].tx_until > now {
-            // It has begun to send for itself: the other will wait in vain.
+            // The device has begun to transmit its own burst: the other device will not get a
+            // response.
             let wait = self.media[device.medium].timing.ack_timeout();
             return self.agenda.schedule(now.saturating_add(wait), Event::Timeout { device: a.to });
         }

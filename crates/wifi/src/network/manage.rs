@@ -1,4 +1,4 @@
-//! Management as far as it costs time on the air: association, block ack agreements.
+//! Management frames as far as they take airtime: association, block ack agreements.
 
 use lasthop_units::{Instant, StationId};
 
@@ -7,14 +7,14 @@ use super::output::{WlanEvent, WlanOutput};
 use super::{End, Wlan};
 use crate::mac::{ASSOCIATION_REQUEST, ASSOCIATION_RESPONSE, Agreement, Category};
 
-/// What a management frame says.
+/// The subject of a management frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// Authentication (open system), both ways.
     Authentication,
     /// Association request and response.
     Association,
-    /// ADDBA request of the sender for what it sends in a category.
+    /// ADDBA request of the sender for its data of a category.
     BlockAckAsked(Category),
     /// ADDBA response.
     BlockAckAnswered(Category),
@@ -27,11 +27,11 @@ pub struct Management {
     pub station: StationId,
     /// The end that sends it.
     pub from: End,
-    /// What it says.
+    /// Its subject.
     pub subject: Subject,
     /// Transmissions that failed.
     pub retries: u32,
-    /// The other end has got it.
+    /// True if the other end has received it.
     pub arrived: bool,
 }
 
@@ -77,7 +77,7 @@ impl Wlan {
         self.contention().activate(now, device, category.index());
     }
 
-    /// A management frame has reached the other end, for the first time.
+    /// Processes a management frame that has reached the other end for the first time.
     pub(super) fn managed(&mut self, now: Instant, frame: Management, out: &mut WlanOutput) {
         let Management { station, from, subject, .. } = frame;
         let answer = |subject| Management::new(station, from.peer(), subject);
@@ -96,15 +96,15 @@ impl Wlan {
                 let asker = from.peer();
                 let queue = self.queue(station, asker, category);
                 queue.originator.agreement = Agreement::Agreed;
-                // MPDUs may have gone singly since the request.
+                // Single MPDUs may have been sent since the request.
                 queue.reorder.restart(queue.originator.to_come());
                 out.events.push((station, WlanEvent::BlockAck(asker, category)));
             }
         }
     }
 
-    /// A management frame was discarded. If only its ACKs were lost it has done its work: the other
-    /// end continues, and an agreement that is in place stays.
+    /// Processes the discard of a management frame. If only its ACKs were lost the frame has had
+    /// its effect: the other end continues, and an agreement that is in place stays.
     pub(super) fn management_failed(&mut self, now: Instant, frame: Management, out: &mut WlanOutput) {
         if frame.arrived {
             return;
@@ -142,5 +142,5 @@ impl Wlan {
     }
 }
 
-/// After this time a station whose association failed begins again.
+/// Time after which a station whose association failed begins again.
 const RETRY: lasthop_units::Duration = lasthop_units::Duration::from_millis(100);

@@ -1,4 +1,5 @@
-//! A channel: which device detects which transmission, and the state of its medium.
+//! A channel: the devices that detect each transmission, and the state of the medium at each
+//! device.
 
 use std::cell::Cell;
 
@@ -11,7 +12,7 @@ use crate::mac::CTS;
 use crate::phy::{Compat, Mode, Overlap, Segments, Timing};
 use lasthop_radio::{linear, milliwatts};
 
-/// What is on the air.
+/// The kind of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Frame {
     /// Request to send, before the sender's burst.
@@ -32,20 +33,20 @@ pub enum Frame {
     Beacon,
 }
 
-/// A PPDU on the air, or one that overlapped with what still is.
+/// A transmitted PPDU, or an ended one that overlapped with a present one.
 #[derive(Clone, Debug)]
 pub struct Transmission {
     /// Number of the transmission on its medium, which [`Medium::begin`] gives it.
     pub serial: u64,
-    /// Who sends, as a member of the medium.
+    /// The transmitter, as a member of the medium.
     pub from: usize,
-    /// For whom; None: for all.
+    /// The receiver; None: all.
     pub to: Option<usize>,
-    /// Whose link's data it is, if it is data.
+    /// The station of the link to which its data belongs, if it is data.
     pub station: Option<StationId>,
-    /// First moment.
+    /// Start.
     pub start: Instant,
-    /// Last moment.
+    /// End.
     pub end: Instant,
     /// Rate.
     pub mode: Mode,
@@ -53,43 +54,43 @@ pub struct Transmission {
     pub preamble: Duration,
     /// Bits of its first (or only) MPDU.
     pub first_bits: u32,
-    /// What it is.
+    /// Its kind.
     pub frame: Frame,
-    /// For how long after its end it reserves the medium.
+    /// Duration after its end for which it reserves the medium.
     pub nav: Duration,
     /// Power at each member [mW], from [`Medium::begin`] on.
     pub powers_mw: Vec<f64>,
-    /// It has ended.
+    /// True if it has ended.
     pub over: bool,
 }
 
-/// What a device receives.
+/// The state of a device's receiver.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     /// Sum of the powers of all signals [mW].
     pub power_mw: f64,
-    /// Signals whose preamble it found last until then.
+    /// Latest end of the signals whose preamble it has detected.
     pub sensed_until: Instant,
-    /// It sends until then and receives nothing.
+    /// End of its transmission, during which it receives nothing.
     pub tx_until: Instant,
-    /// Neither sends nor receives: physically idle.
+    /// True if it neither transmits nor senses a signal: physically idle.
     pub idle: bool,
-    /// Idle, and slots count from `base` on.
+    /// True if idle and counting slots from `base` on.
     pub counting: bool,
     /// End of the last busy period and SIFS after it, with EIFS and NAV where they apply.
     pub base: Instant,
-    /// The medium is reserved until then.
+    /// End of the reservation of the medium.
     pub nav: Instant,
-    /// An RTS reserved it until then, if something is received by `nav` (clause 10.3.2.4).
+    /// End of the reservation by an RTS, if a PPDU is received by `nav` (clause 10.3.2.4).
     pub nav_full: Instant,
     /// The transmission that it receives, with its power and start.
     pub locked: Option<(u64, f64, Instant)>,
-    /// What it received last was not received: EIFS.
+    /// True if it failed to decode the last PPDU: EIFS applies.
     pub bad: bool,
-    /// It waits for an answer: its contenders rest.
+    /// True if it waits for a response: its contenders do not count.
     pub waiting: bool,
-    /// Contenders of the device that may have something to send or slots left, a bit for each: of
-    /// the others no turn comes and no slot is counted.
+    /// Contenders of the device that may have data to send or slots left, a bit for each: the
+    /// others neither transmit nor count slots.
     pub contends: u8,
 }
 
@@ -111,8 +112,8 @@ impl Receiver {
         }
     }
 
-    /// A preamble begins that is strong enough to be detected: the receiver switches to it, stays
-    /// with the one that it has, or can decode neither.
+    /// Receives the start of a preamble that is strong enough to be detected: the receiver switches
+    /// to it, stays with the present one, or can decode neither.
     #[inline]
     fn receive_preamble(&mut self, now: Instant, preamble: Preamble, noise_mw: f64) {
         let Preamble { serial, power_mw, sinr, capture } = preamble;
@@ -122,7 +123,8 @@ impl Receiver {
         let all = self.power_mw;
         let found = |power_mw: f64| power_mw >= sinr * (noise_mw + all - power_mw);
         match self.locked {
-            // Two preambles at once: the receiver finds the one that stands out, if one does.
+            // Two preambles at once: the receiver detects the one that is strong enough beside the
+            // other, if one is.
             Some((_, other, since)) if now.since(since) < DETECTION => {
                 if found(power_mw) {
                     self.locked = Some((serial, power_mw, now));
@@ -147,12 +149,12 @@ impl Receiver {
 #[derive(Clone, Copy)]
 struct Preamble {
     serial: u64,
-    /// At the receiver [mW].
+    /// Power at the receiver [mW].
     power_mw: f64,
     /// Linear SINR from which a preamble is found.
     sinr: f64,
-    /// So many times as strong as the one that is being received it takes over; None: it never
-    /// does.
+    /// Ratio to the power of the present signal from which the receiver switches to this one; None:
+    /// it never does.
     capture: Option<f64>,
 }
 
@@ -163,24 +165,24 @@ pub struct Medium {
     pub channel: u16,
     /// Devices, by their number in the network.
     pub members: Vec<usize>,
-    /// What each receives.
+    /// State of each receiver.
     pub receivers: Vec<Receiver>,
-    /// When each one's turn comes; MAX: not while things stay as they are.
+    /// When each member transmits; MAX: not in the present state.
     due: Vec<Instant>,
-    /// The earliest of these, if it is known.
+    /// The earliest of these, if it is computed.
     next_turn: Cell<Option<Instant>>,
     /// Transmissions in progress, and those that overlapped with one.
     pub on_air: Vec<Transmission>,
     spare: Vec<Vec<f64>>,
     active: usize,
     next_serial: u64,
-    /// Links.
+    /// Radio links.
     pub radios: Radios,
     /// Times of the PHY.
     pub timing: Timing,
     /// A preamble is found from this power on [mW].
     pub detection_mw: f64,
-    /// Energy keeps it busy from this power on [mW].
+    /// Energy keeps the medium busy from this power on [mW].
     pub energy_mw: f64,
     sinr: f64,
     capture: Option<f64>,
@@ -188,13 +190,13 @@ pub struct Medium {
     overlaps: Vec<Overlap>,
 }
 
-/// A preamble is found within this time.
+/// A preamble is detected within this time.
 const DETECTION: Duration = Duration::from_micros(4);
-/// A stronger preamble takes over only while the first is being received.
+/// A stronger preamble is captured only within this time after the first has begun.
 const CAPTURE_WINDOW: Duration = Duration::from_micros(16);
 
 impl Medium {
-    /// An empty channel as the access point `ap`, its first, has it.
+    /// Creates an empty channel with the parameters of the access point `ap`, its first.
     pub fn new(ap: &ApConfig, air: &AirConfig, seed: u64) -> Medium {
         let wider = f64::from(ap.width.mhz()) / 20.0;
         let format = ap.standard.format();
@@ -220,7 +222,7 @@ impl Medium {
         }
     }
 
-    /// One more device. Returns its number here.
+    /// Adds a device. Returns its number on the medium.
     pub fn join(&mut self, device: usize, radio: &super::config::DeviceRadioConfig, key: u64) -> usize {
         self.members.push(device);
         self.receivers.push(Receiver::new());
@@ -230,7 +232,7 @@ impl Medium {
         self.members.len() - 1
     }
 
-    /// The earliest turn.
+    /// The earliest turn of all members.
     #[inline]
     pub fn next_turn(&self) -> Instant {
         self.next_turn.get().unwrap_or_else(|| {
@@ -244,7 +246,7 @@ impl Medium {
     pub fn turn(&self, member: usize) -> Instant {
         self.due[member]
     }
-    /// The turn of a member comes at `at`.
+    /// Sets the turn of a member to `at`.
     #[inline]
     pub fn set_turn(&mut self, member: usize, at: Instant) {
         let before = std::mem::replace(&mut self.due[member], at);
@@ -256,13 +258,13 @@ impl Medium {
         Some(member + next)
     }
 
-    /// PPDUs have ended: who finds the medium idle begins to count, and its turn comes as `turn`
-    /// says of a device and what it receives.
+    /// After the end of PPDUs: devices that sense the medium idle begin to count; `turn` computes
+    /// the turn of a device from the state of its receiver.
     pub fn begin_to_count(&mut self, now: Instant, turn: impl Fn(usize, &Receiver) -> Instant) {
         let (sifs, extra) = (self.timing.sifs, self.timing.extra());
         let mut next = self.next_turn.get();
-        // One index for lists of one length: most members have nothing to send, and their part is
-        // short.
+        // One index for lists of one length: most members have no data, and the work for them is
+        // small.
         let members = &self.members[..self.receivers.len()];
         let due = &mut self.due[..self.receivers.len()];
         for (r, receiver) in self.receivers.iter_mut().enumerate() {
@@ -291,8 +293,8 @@ impl Medium {
         self.next_turn.set(next);
     }
 
-    /// Puts `ppdu`, which starts now, on the air at all receivers. `busy` receives the devices
-    /// whose idle period ends by it. Returns its number.
+    /// Starts `ppdu` at all receivers. `busy` gets the devices whose idle period it ends. Returns
+    /// its number.
     pub fn begin(
         &mut self,
         mut ppdu: Transmission,
@@ -350,15 +352,15 @@ impl Medium {
         serial
     }
 
-    /// Takes the signal off the air: powers fall. The transmission stays for those it overlapped
-    /// with.
+    /// Ends the signal: received powers decrease. The transmission is kept for those with which it
+    /// overlapped.
     pub fn end(&mut self, serial: u64) -> usize {
         let i = self.on_air.iter().position(|t| t.serial == serial);
         let i = i.unwrap_or_else(|| unreachable!("what ends is on the air"));
         self.on_air[i].over = true;
         self.active -= 1;
         if self.active == 0 {
-            // Sums of floats do not come back to zero by themselves.
+            // Sums of floats do not return to exactly zero.
             self.receivers.iter_mut().for_each(|receiver| receiver.power_mw = 0.0);
             return i;
         }
@@ -368,9 +370,9 @@ impl Medium {
         i
     }
 
-    /// Removes what is over and overlaps with nothing that is still on the air: what ended before
-    /// the earliest of that began. (On a channel with networks out of each other's reach
-    /// something may be on the air always.)
+    /// Removes ended transmissions that overlap with no present one: those that ended before the
+    /// earliest present one began. (On a channel with networks out of each other's range a
+    /// transmission may be present at all times.)
     fn sweep(&mut self) {
         let active = self.on_air.iter().filter(|t| !t.over).map(|t| t.start);
         let earliest = active.min().unwrap_or(Instant::MAX);
@@ -385,21 +387,21 @@ impl Medium {
         });
     }
 
-    /// True if nothing else was on the air at the same time as the transmission at place `i`.
+    /// True if no other transmission overlapped with that at place `i`.
     pub fn is_alone(&self, i: usize) -> bool {
         let t = &self.on_air[i];
         self.on_air.iter().all(|o| o.serial == t.serial || o.start >= t.end || o.end <= t.start)
     }
 
-    /// How long after the RTS at place `i` something must be received for its reservation to hold
-    /// (clause 10.3.2.4).
+    /// Time after the RTS at place `i` within which a PPDU must be received for its reservation to
+    /// hold (clause 10.3.2.4).
     pub fn nav_check(&self, i: usize, compat: Compat) -> Duration {
         let cts = self.on_air[i].mode.duration(Bytes(CTS), compat);
         self.timing.sifs * 2 + cts + self.timing.rx_start + self.timing.slot * 2
     }
 
-    /// Prepares judging the transmission at place `i` as `r` received it. None: nothing disturbed
-    /// it, at this SINR.
+    /// Computes the SINR of the transmission at place `i` at receiver `r`: Some without
+    /// interference, when it is constant; None otherwise, then [`segments`](Self::segments) has it.
     pub fn judge(&mut self, i: usize, r: usize) -> Option<f64> {
         let t = &self.on_air[i];
         let noise_mw = self.radios.noise_mw(r);
@@ -416,13 +418,14 @@ impl Medium {
         None
     }
 
-    /// The pieces that [`judge`](Self::judge) worked out.
+    /// The pieces that [`judge`](Self::judge) computed.
     pub const fn segments(&self) -> &Segments {
         &self.segments
     }
 }
 
-/// The earliest turn after one has moved from `before` to `at`; None: all are to be looked at.
+/// The earliest turn after one has moved from `before` to `at`; None: it must be searched among
+/// all.
 #[inline]
 fn turn_moved(next: Option<Instant>, before: Instant, at: Instant) -> Option<Instant> {
     match next {

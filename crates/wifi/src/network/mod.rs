@@ -2,22 +2,21 @@
 //! transitions.
 //!
 //! # Contract
-//! A [`Wlan`] is what the world drives. Packets go in with [`push`](Wlan::push) and leave in
-//! exactly one way, delivered or dropped, through [`WlanOutput`]. The world calls
-//! [`on_time`](Wlan::on_time) at the moment that [`poll_at`](Wlan::poll_at) names, and reads
-//! `poll_at` again after every call.
+//! The world drives a [`Wlan`]. Packets enter with [`push`](Wlan::push) and leave in exactly one
+//! way, delivered or dropped, through [`WlanOutput`]. The world calls [`on_time`](Wlan::on_time) at
+//! the moment that [`poll_at`](Wlan::poll_at) names, and reads `poll_at` again after every call.
 //!
 //! # Events
-//! Beginnings and ends of PPDUs, and little else. Slots are not counted: while a device finds the
+//! Beginnings and ends of PPDUs, and little else. Slots are not counted: while a device senses the
 //! medium idle, its turn is a closed form ([`Contender::turn`](crate::mac::Contender)); the
-//! earliest turn of a channel is the next event. A device that has nothing to send, and one whose
-//! channel is busy, cost nothing between two PPDUs.
+//! earliest turn of a channel is the next event. A device without data, and one whose channel is
+//! busy, take no computing time between two PPDUs.
 //!
 //! # At one moment, in this order
-//! 1. PPDUs end; then every device that finds the medium idle begins its back-off.
-//! 2. Answers and continuations of a TXOP begin, SIFS after what they answer; timers act.
-//! 3. Devices whose turn it is begin to send. A device does not notice what began less than the
-//!    time of clear channel assessment before its own turn (4 us with OFDM): they collide.
+//! 1. PPDUs end; then every device that senses the medium idle begins its back-off.
+//! 2. Responses and continuations of a TXOP begin SIFS after the PPDU before them; timers expire.
+//! 3. Devices whose turn it is begin to transmit. A device does not sense a PPDU that began less
+//! than the time of clear channel assessment before its own turn (4 us with OFDM): the two collide.
 //!
 //! Propagation takes no time.
 
@@ -66,14 +65,14 @@ use manage::Management;
 use medium::{Medium, Receiver};
 use tx_queue::{Lost, TxQueue};
 
-/// Contenders of a device: one for each category, and beacons.
+/// Contenders of a device: one for each category, and one for beacons.
 const CONTENDERS: usize = 5;
 const BEACON: usize = 4;
 
-/// What a device waits for.
+/// The response for which a device waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pending {
-    /// Nothing.
+    /// None.
     Nothing,
     /// Clear to send.
     Cts,
@@ -88,11 +87,11 @@ struct Device {
     /// Its number on the medium.
     member: usize,
     ap: ApId,
-    /// None: it is the access point.
+    /// The station; None for an access point.
     station: Option<StationId>,
     contenders: [Contender; CONTENDERS],
     counting: Counting,
-    /// Stations with something to send to (of an access point; a station has itself), by category.
+    /// Stations for which an access point has data, by category; of a station, the station itself.
     ring: [VecDeque<StationId>; 4],
     /// Packets in its queues, by category.
     queued: [u32; 4],
@@ -100,7 +99,7 @@ struct Device {
     burst: Burst,
     pending: Pending,
     answer: Option<exchange::Answer>,
-    /// Until when the TXOP lasts.
+    /// End of the TXOP.
     txop_end: Instant,
     draw: Draw,
     drawn: u64,
@@ -112,8 +111,7 @@ impl Device {
     fn end(&self) -> End {
         if self.station.is_some() { End::Station } else { End::Ap }
     }
-    /// When its turn comes if it counts from the base of what it receives on; MAX: it has nothing
-    /// to send.
+    /// When its turn comes if it counts from the `base` of its receiver; MAX if it has no data.
     #[inline]
     fn turn_from(&self, now: Instant, receiver: &Receiver, slot: Duration) -> Instant {
         let mut first = Instant::MAX;
@@ -125,8 +123,8 @@ impl Device {
         }
         first
     }
-    /// An idle period ends. Contenders that have nothing to send and no slots left are not asked
-    /// again until they have.
+    /// Ends an idle period. Contenders without data and without slots left are skipped until they
+    /// have either.
     #[inline]
     fn interrupt(&mut self, now: Instant, receiver: &mut Receiver, slot: Duration) {
         for i in bits(receiver.contends) {
@@ -137,7 +135,7 @@ impl Device {
             }
         }
     }
-    /// A contender draws its slots.
+    /// Draws the slots of a contender.
     fn back_off(&mut self, contender: usize) {
         let bits = self.draw.bits(self.drawn);
         self.drawn += 1;
@@ -182,7 +180,7 @@ impl Link {
     pub fn marked(&self, end: End) -> u64 {
         self.tx_queues[end.index()].iter().flatten().map(|queue| queue.marked()).sum()
     }
-    /// What `end` has counted.
+    /// Counters of `end`.
     pub const fn stats(&self, end: End) -> &LinkStats {
         &self.stats[end.index()]
     }
@@ -192,7 +190,7 @@ impl Link {
     }
 }
 
-/// Access points, stations, channels.
+/// Access points, stations and channels.
 #[derive(Debug)]
 pub struct Wlan {
     aps: IndexVec<ApId, ApConfig>,
@@ -209,16 +207,16 @@ pub struct Wlan {
     lost: Lost,
     /// Media on which PPDUs have ended at this moment.
     settle: VecDeque<usize>,
-    /// Contenders that have lost against another of their device.
+    /// Contenders that have lost an internal collision.
     internal: Vec<usize>,
-    /// Members whose reception of what ends is drawn, or decides what follows.
+    /// Members whose reception of the ending PPDU is drawn, or determines the next step.
     unsure: Vec<usize>,
     recorders: Recorders,
 }
 
 impl Wlan {
-    /// A packet enters at `end` of a station's link, to be delivered at the other. With DCF every
-    /// category is best effort.
+    /// Takes in a packet at `end` of a station's link, to be delivered at the other end. With DCF
+    /// every category is best effort.
     pub fn push(
         &mut self,
         now: Instant,
@@ -314,7 +312,8 @@ impl Wlan {
         }
     }
 
-    /// Contenders whose back-off has ended begin to send. False: none did.
+    /// Starts transmissions of contenders whose back-off has ended. Returns false if there are
+    /// none.
     fn take_turns(&mut self, now: Instant, out: &mut WlanOutput) -> bool {
         let mut any = false;
         for m in 0..self.media.len() {
@@ -332,7 +331,7 @@ impl Wlan {
         any
     }
 
-    /// A queue has something to send: its device looks at it.
+    /// Informs the device of a queue that the queue has data.
     fn offer(&mut self, now: Instant, station: StationId, end: End, category: Category) {
         let device = self.device_of(station, end);
         let queue = self.queue(station, end, category);
@@ -368,7 +367,7 @@ impl Wlan {
         place.as_mut().unwrap_or_else(|| unreachable!("made above"))
     }
 
-    /// Hands out what a queue has lost.
+    /// Reports the packets that a queue has dropped.
     fn report_lost(&mut self, now: Instant, station: StationId, end: End, out: &mut WlanOutput) {
         for d in self.lost.dropped.drain(..) {
             let cause = match d.cause {
@@ -382,13 +381,11 @@ impl Wlan {
         }
     }
 
-    // Getters.
-
-    /// What a station and its access point have of each other.
+    /// The link between a station and its access point.
     pub fn link(&self, station: StationId) -> &Link {
         &self.links[station]
     }
-    /// What is recorded while recording is on.
+    /// The recorders of frames and stages.
     pub const fn recorders(&mut self) -> &mut Recorders {
         &mut self.recorders
     }

@@ -9,7 +9,7 @@ use super::{BEACON, DropCause, End, Pending, Wlan, WlanOutput};
 use crate::mac::Category;
 
 impl Wlan {
-    /// The clear to send has come: the burst follows.
+    /// Continues after a received CTS: the burst follows.
     pub(super) fn cleared(&mut self, now: Instant, d: usize) {
         let device = &mut self.devices[d];
         device.burst.cleared = true;
@@ -17,7 +17,7 @@ impl Wlan {
         self.agenda.schedule(now + sifs, Event::Continue { device: d });
     }
 
-    /// The burst was acknowledged, in whole or in part.
+    /// Processes an acknowledgement of the burst, in whole or in part.
     pub(super) fn acknowledged(&mut self, now: Instant, d: usize, out: &mut WlanOutput) {
         let (contender, frame) = (self.devices[d].burst.contender, self.devices[d].burst.frame);
         match frame {
@@ -37,7 +37,7 @@ impl Wlan {
         self.proceed(now, d, out);
     }
 
-    /// No answer has come, or none that could be read.
+    /// Processes a missing response, or one that could not be decoded.
     pub(super) fn unanswered(&mut self, now: Instant, d: usize, out: &mut WlanOutput) {
         let (contender, frame) = (self.devices[d].burst.contender, self.devices[d].burst.frame);
         self.devices[d].contenders[contender].widen();
@@ -60,7 +60,7 @@ impl Wlan {
                     let queue = self.queue(station, end, Category::ALL[contender]);
                     queue.requests += 1;
                     if queue.requests >= limit {
-                        // The recipient will stop waiting by itself.
+                        // The recipient stops waiting by its reorder timeout.
                         (queue.requests, queue.originator.request) = (0, false);
                     }
                 }
@@ -70,7 +70,7 @@ impl Wlan {
         self.end_turn(now, d);
     }
 
-    /// Counts what has become of the data of a burst.
+    /// Counts the outcome of the data of a burst.
     fn account(&mut self, now: Instant, d: usize, answered: bool, out: &mut WlanOutput) {
         let Some(station) = self.devices[d].burst.station else { return };
         if self.recorders.stages.is_on() {
@@ -92,7 +92,7 @@ impl Wlan {
                 acked += 1;
                 queue.originator.finish(*sn);
             } else if !sent && i > 0 {
-                // An RTS that is not answered counts for the first alone.
+                // An RTS without a CTS counts for the first MPDU alone.
             } else if let Some(m) = queue.originator.get_mut(*sn) {
                 m.retries += 1;
                 m.aired |= sent;
@@ -118,7 +118,8 @@ impl Wlan {
             link.control[end.index()].report(now, &mode, sns.len() as u32, acked as u32);
         }
         if end == End::Station {
-            // Linux charges the station for what it sends as well (AIRTIME_USE_RX).
+            // Linux charges the station for the airtime of its own transmissions as well
+            // (AIRTIME_USE_RX).
             if let Some(queue) = &mut link.tx_queues[End::Ap.index()][category.index()] {
                 queue.deficit -= airtime.0 as i64;
             }
@@ -135,7 +136,7 @@ impl Wlan {
         let limited = contender != BEACON && !self.devices[d].contenders[contender].access().txop.is_zero();
         let sifs = self.media[self.devices[d].medium].timing.sifs;
         let left = self.devices[d].txop_end.since(now + sifs);
-        // What was put together and does not fit waits for the next turn.
+        // Assembled data that does not fit waits for the next turn.
         let fits = limited
             && !left.is_zero()
             && self.prepare(now, d, contender, left, out)
@@ -148,7 +149,7 @@ impl Wlan {
         self.end_turn(now, d);
     }
 
-    /// The device contends anew.
+    /// Ends the turn of a device, which contends again.
     pub(super) fn end_turn(&mut self, now: Instant, d: usize) {
         let contender = self.devices[d].burst.contender;
         self.devices[d].pending = Pending::Nothing;

@@ -1,4 +1,4 @@
-//! What wireless LANs hand out.
+//! The output of wireless LANs.
 
 use lasthop_net::Item;
 use lasthop_units::{ApId, Instant, Octets, StationId};
@@ -29,18 +29,18 @@ impl End {
     }
 }
 
-/// Why a packet left without being delivered.
+/// The cause for which a packet left without being delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DropCause {
     /// The queue was full.
     QueueFull,
-    /// Active queue management decided so.
+    /// Active queue management dropped it.
     Aqm,
     /// It was in the MAC for longer than the lifetime.
     Lifetime,
     /// Its MPDU was sent as often as the retry limit allows.
     RetryLimit,
-    /// It came when the recipient had stopped waiting for it (`reorder_timeout`).
+    /// It arrived after the recipient had stopped waiting for it (`reorder_timeout`).
     Late,
 }
 
@@ -57,14 +57,14 @@ impl DropCause {
     }
 }
 
-/// Something that happened to a station.
+/// An event of a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WlanEvent {
     /// It is associated.
     Associated,
     /// A frame of its association was discarded; the association begins again.
     AssociationFailed,
-    /// A block ack agreement is in place for what this end sends in this category.
+    /// A block ack agreement is in place for the data of this end in this category.
     BlockAck(End, Category),
 }
 
@@ -79,55 +79,55 @@ impl WlanEvent {
     }
 }
 
-/// A frame that was on the air.
+/// A frame that was transmitted.
 #[derive(Clone, Debug)]
 pub struct NotedFrame {
     /// When its PPDU began and ended.
     pub times: [Instant; 2],
     /// The network.
     pub ap: ApId,
-    /// The access point has sent it.
+    /// True if the access point has sent it.
     pub from_ap: bool,
     /// Rate.
     pub mode: Mode,
-    /// It is in an A-MPDU, the one of this number, and whether it is the last in it.
+    /// Number of its A-MPDU, if it is in one, and whether it is the last in it.
     pub ampdu: Option<(u32, bool)>,
-    /// The addressee has decoded it; unknown for group-addressed frames.
+    /// True if the addressee has decoded it; unknown for group-addressed frames.
     pub received: Option<bool>,
-    /// It was sent before.
+    /// True if it was sent before.
     pub retry: bool,
     /// The octets, without the frame check sequence.
     pub octets: Octets,
 }
 
-/// What happened during a call. The caller drains it and gives it again.
+/// The output of a call. The caller drains it and passes it again.
 #[derive(Clone, Debug, Default)]
 pub struct WlanOutput {
     /// Packets that have arrived at this end. Their ECN codepoint may have been set to congestion
     /// experienced.
     pub delivered: Vec<(StationId, End, Item)>,
-    /// Packets that this end had to send and dropped, when and why.
+    /// Packets that this end had to send and dropped, with time and cause.
     pub dropped: Vec<(StationId, End, Instant, Item, DropCause)>,
-    /// Things that happened.
+    /// Events.
     pub events: Vec<(StationId, WlanEvent)>,
-    /// Frames that were on the air, if the network is configured to record them.
+    /// Transmitted frames, if the network is configured to record them.
     pub noted: Vec<NotedFrame>,
 }
 
-/// What an end of a link has counted since the start.
+/// Counters of an end of a link since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkStats {
     /// Data PPDUs sent.
     pub ppdus: u64,
-    /// MPDUs in them, repetitions included.
+    /// MPDUs in them, retransmissions included.
     pub mpdus: u64,
-    /// Of them: not acknowledged.
+    /// Number of these that were not acknowledged.
     pub failed: u64,
     /// Data PPDUs and RTS without a response.
     pub unanswered: u64,
     /// IP bytes that have arrived at the other end.
     pub bytes: u64,
-    /// Time on the air of PPDUs with data, their answers, RTS and CTS [ns].
+    /// Airtime of PPDUs with data, their responses, RTS and CTS [ns].
     pub airtime: u64,
     /// Sum over data PPDUs of their rate [bit/s].
     pub rate_sum: f64,

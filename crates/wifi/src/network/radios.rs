@@ -1,4 +1,4 @@
-//! The radio links between the devices of a medium: power received from each by each.
+//! The radio links between the devices of a medium: received power for every pair.
 
 use lasthop_engine::{Draw, Purpose, math};
 use lasthop_radio::{
@@ -11,24 +11,24 @@ use super::config::{AirConfig, ApConfig, DeviceRadioConfig};
 
 /// Subcarrier groups of 180 kHz over which fading is averaged: 17.6 of 20 MHz carry data.
 const GROUPS: usize = 98;
-/// Fading is worked out anew after this part of a wavelength.
+/// Fading is computed again after this part of a wavelength.
 const GRAIN: f64 = 64.0;
 
-/// A device as its radio sees it.
+/// The radio of a device.
 #[derive(Clone, Debug)]
 struct Device {
     motion: Motion,
     mobility: Mobility,
-    /// Where it began or was put.
+    /// Its initial position, or the one that was set.
     start: Position,
-    /// Where it was when gains were last worked out.
+    /// Its position when gains were last computed.
     position: Position,
     /// Transmit power [mW].
     power_mw: f64,
     key: u64,
 }
 
-/// The fading of one pair, with the last answer.
+/// The fading of one pair, with the last result.
 #[derive(Debug)]
 struct Pair {
     link: Fading,
@@ -46,10 +46,9 @@ pub struct Radios {
     devices: Vec<Device>,
     /// Noise of each device [mW].
     noises_mw: Vec<f64>,
-    /// `[from * n + to]`: what path loss and shadowing leave, linear; empty before the first
-    /// refresh.
+    /// `[from * n + to]`: gain by path loss and shadowing, linear; empty before the first refresh.
     gains: Vec<f64>,
-    /// When the gains are worked out again; MAX where nothing moves.
+    /// When the gains are computed again; MAX if no device moves.
     refresh_at: Instant,
     shape: Option<FadingShape>,
     pairs: Vec<Option<Box<Pair>>>,
@@ -57,7 +56,7 @@ pub struct Radios {
 }
 
 impl Radios {
-    /// For a carrier and a bandwidth [Hz].
+    /// Creates the links on a carrier with a bandwidth [Hz].
     pub fn new(config: &AirConfig, carrier: Hertz, bandwidth_hz: f64, seed: u64) -> Radios {
         let shape = match config.fading {
             FadingProfile::None => None,
@@ -79,7 +78,7 @@ impl Radios {
         }
     }
 
-    /// One more device; `key` names it in draws.
+    /// Adds a device; `key` identifies it in draws.
     pub fn add(&mut self, radio: &DeviceRadioConfig, key: u64) {
         let noise = thermal_noise(Hertz(self.bandwidth_hz), radio.noise_figure);
         let start = radio.position.map(|m| m.0);
@@ -97,7 +96,7 @@ impl Radios {
         self.refresh_at = Instant::ZERO;
     }
 
-    /// Transmit power and noise figure of a device from now on, and the place of one that does not
+    /// Sets transmit power and noise figure of a device, and the position of one that does not
     /// move.
     pub fn retune(&mut self, device: usize, radio: &DeviceRadioConfig) {
         self.noises_mw[device] = milliwatts(thermal_noise(Hertz(self.bandwidth_hz), radio.noise_figure));
@@ -107,7 +106,7 @@ impl Radios {
         if !device.motion.moves() && position != device.start {
             device.start = position;
             device.motion = Motion::new(Mobility::Static, position, self.seed, WIRELESS | device.key);
-            // Gains of those who stand still are worked out once: all of them again.
+            // Gains of devices that do not move are computed once: all are computed again.
             self.refresh_at = Instant::ZERO;
         }
     }
@@ -124,7 +123,7 @@ impl Radios {
         &self.noises_mw
     }
 
-    /// Brings the large-scale gains up to date.
+    /// Updates the large-scale gains.
     #[inline]
     pub fn refresh(&mut self, now: Instant) {
         if now >= self.refresh_at {
@@ -132,8 +131,8 @@ impl Radios {
         }
     }
 
-    /// Power [mW] of `from` at every device, none at itself. [`refresh`](Self::refresh) comes
-    /// first.
+    /// Computes the power [mW] of `from` at every device, 0 at itself. Call
+    /// [`refresh`](Self::refresh) first.
     pub fn receive(&mut self, now: Instant, from: usize, powers_mw: &mut Vec<f64>) {
         let n = self.devices.len();
         let power_mw = self.devices[from].power_mw;
@@ -147,7 +146,7 @@ impl Radios {
         }
     }
 
-    /// Power [mW] of `from` at `to`. [`refresh`](Self::refresh) comes first.
+    /// Power [mW] of `from` at `to`. Call [`refresh`](Self::refresh) first.
     fn received_mw(&mut self, now: Instant, from: usize, to: usize) -> f64 {
         let power_mw = self.devices[from].power_mw * self.gains[from * self.devices.len() + to];
         if self.shape.is_none() {
@@ -162,7 +161,7 @@ impl Radios {
         self.received_mw(now, from, to) / self.noises_mw[to]
     }
 
-    /// The SNR without fading as it was last worked out, for probes.
+    /// The SNR without fading as last computed, for probes.
     pub fn mean_snr(&self, from: usize, to: usize) -> f64 {
         let gain = self.gains.get(from * self.devices.len() + to).copied().unwrap_or(0.0);
         self.devices[from].power_mw * gain / self.noises_mw[to]
@@ -194,7 +193,7 @@ impl Radios {
         self.refresh_at = if moving { now.saturating_add(self.config.refresh) } else { Instant::MAX };
     }
 
-    /// Path loss and shadowing between two devices where they are, linear.
+    /// Path loss and shadowing between two devices at their positions, linear.
     fn large_scale(&self, a: usize, b: usize) -> f64 {
         let (da, db) = (&self.devices[a], &self.devices[b]);
         let (pa, pb) = (da.position, db.position);
@@ -240,10 +239,9 @@ impl Radios {
 }
 
 impl AirConfig {
-    /// Whether a station that does not move is beyond the reach of its access point, or the other
-    /// way: the power [dBm] of the weaker direction if its preambles are not found, whatever is
-    /// drawn. Line of sight is taken for granted, shadowing and fading help by what one link in
-    /// a thousand is helped by.
+    /// The power [dBm] of the weaker direction between an access point and a station that does not
+    /// move, if its preambles cannot be detected whatever is drawn. Line of sight is assumed, and
+    /// shadowing and fading add the gain that one link in a thousand has.
     pub fn falls_short(&self, ap: &ApConfig, station: &DeviceRadioConfig) -> Option<f64> {
         if ap.radio.mobility != Mobility::Static || station.mobility != Mobility::Static {
             return None;

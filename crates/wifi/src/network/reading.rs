@@ -1,4 +1,4 @@
-//! Who can read a PPDU that has left the air.
+//! Decoding of a PPDU at each receiver.
 
 use lasthop_engine::Draw;
 use lasthop_units::{ApId, IndexVec, Instant, StationId};
@@ -17,7 +17,7 @@ const fn signal_bits(format: Format) -> f64 {
     }
 }
 
-/// The transmission at place `i` of a medium: a listener reads it, by one draw for each part.
+/// The transmission at place `i` of a medium, decoded by receivers with one draw for each part.
 pub struct Reading<'a> {
     pub medium: &'a mut Medium,
     pub devices: &'a mut [Device],
@@ -28,7 +28,7 @@ pub struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Whether a device that a PPDU is not addressed to decodes (the first MPDU of) it.
+    /// True if a device to which a PPDU is not addressed decodes (the first MPDU of) it.
     pub fn overhear(&mut self, r: usize) -> bool {
         let i = self.i;
         let clear = self.medium.judge(i, r);
@@ -41,8 +41,8 @@ impl Reading<'_> {
         self.happens(r, t.serial << 8 | 0xff, p)
     }
 
-    /// Whether the one it is for can read any of it; of an A-MPDU which MPDUs is noted in the
-    /// sender's burst.
+    /// True if the addressee decodes any of it; the sender's burst records which MPDUs of an
+    /// A-MPDU.
     pub fn read(&mut self, r: usize) -> bool {
         let i = self.i;
         let clear = self.medium.judge(i, r);
@@ -67,7 +67,7 @@ impl Reading<'_> {
         self.read_mpdus(r, sender, clear)
     }
 
-    /// One draw for each MPDU.
+    /// Decodes an A-MPDU with one draw for each MPDU.
     fn read_mpdus(&mut self, r: usize, sender: usize, clear: Option<f64>) -> bool {
         let device = &self.devices[sender];
         let Some(station) = device.burst.station else { return false };
@@ -100,14 +100,13 @@ impl Reading<'_> {
         if p >= 1.0 || p <= 0.0 {
             return p >= 1.0;
         }
-        // The device's number is part of the index: each listener reads a frame by draws of its
-        // own.
+        // The device's number is part of the index: each receiver of a frame has its own draws.
         let device = self.medium.members[r] as u64;
         self.errors.happens(index << 16 ^ device, p)
     }
 }
 
-/// Probability that the signalling before the data survives, at the most robust rate.
+/// Probability that the signalling before the data is decoded, at the most robust rate.
 fn signal(medium: &Medium, i: usize, clear: Option<f64>) -> f64 {
     let t = &medium.on_air[i];
     let bits = signal_bits(t.mode.format());
@@ -119,7 +118,7 @@ fn signal(medium: &Medium, i: usize, clear: Option<f64>) -> f64 {
     }
 }
 
-/// Probability that `bits` survive that go from share `a` to share `b` of the data.
+/// Probability that `bits` from share `a` to share `b` of the data are correct.
 fn part(medium: &Medium, i: usize, clear: Option<f64>, a: f64, b: f64, bits: f64) -> f64 {
     let t = &medium.on_air[i];
     if let Some(sinr) = clear {

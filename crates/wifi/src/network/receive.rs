@@ -1,4 +1,4 @@
-//! The end of a PPDU: who could read it, and what follows from that.
+//! The end of a PPDU: the receivers that decode it, and the next step of each.
 
 use lasthop_units::{Duration, Instant, StationId};
 
@@ -11,7 +11,7 @@ use super::{DropCause, End, LostMpdu, Wlan, WlanOutput, WlanStage};
 use crate::mac::{Agreement, Category, Chain};
 
 impl Wlan {
-    /// A PPDU leaves the air.
+    /// Ends a PPDU.
     pub(super) fn transmission_ends(&mut self, now: Instant, m: usize, serial: u64, out: &mut WlanOutput) {
         let i = self.media[m].end(serial);
         let medium = &mut self.media[m];
@@ -28,7 +28,7 @@ impl Wlan {
             }
             let (power_mw, noise_mw) = (powers_mw[r], noises_mw[r]);
             if receiver.locked.is_none_or(|(other, ..)| other != serial) {
-                // Its preamble kept the medium busy, and it could not be read.
+                // Its preamble kept the medium busy, and the PPDU could not be decoded.
                 if power_mw >= medium.detection_mw && receiver.tx_until <= start && !receiver.idle {
                     receiver.bad = true;
                 }
@@ -42,7 +42,7 @@ impl Wlan {
             receiver.bad = false;
             reserve(receiver, now, nav, check);
         }
-        // Each listener reads by draws of its own: their order is of no account.
+        // Each receiver has its own draws: their order does not matter.
         let mut received = false;
         while let Some(r) = self.unsure.pop() {
             let mut reading = self.reading(m, i);
@@ -69,8 +69,7 @@ impl Wlan {
         }
     }
 
-    /// The PPDU has left the air and `received` says whether the one it was for could read any of
-    /// it.
+    /// Continues after the end of a PPDU; `received` is true if the addressee decoded any of it.
     fn after(&mut self, now: Instant, m: usize, i: usize, received: bool, out: &mut WlanOutput) {
         let Wlan { devices, links, aps, pool, media, recorders, .. } = self;
         if let Some(frames) = &mut recorders.frames {
@@ -108,7 +107,7 @@ impl Wlan {
         self.take_in(now, sender, (frame, station), out);
     }
 
-    /// The recipient takes in what it has read of the device `sender`.
+    /// Processes at the recipient what it has decoded of a PPDU of the device `sender`.
     fn take_in(
         &mut self,
         now: Instant,
@@ -121,7 +120,7 @@ impl Wlan {
             (Frame::Request, Some(station)) => {
                 let category = Category::ALL[self.devices[sender].burst.contender];
                 self.release(station, self.devices[sender].end(), category, out, |queue, up| {
-                    // A block ack request: it stops waiting for what is before the window.
+                    // A block ack request: the recipient stops waiting for MPDUs before the window.
                     let start = queue.originator.start();
                     queue.reorder.request(start, up);
                 });
@@ -137,7 +136,7 @@ impl Wlan {
         }
     }
 
-    /// The recipient takes in the MPDUs that it has read.
+    /// Processes at the recipient the MPDUs that it has decoded.
     fn take_data(&mut self, now: Instant, sender: usize, station: StationId, out: &mut WlanOutput) {
         let end = self.devices[sender].end();
         let category = Category::ALL[self.devices[sender].burst.contender];
@@ -148,7 +147,7 @@ impl Wlan {
         let (mut bytes, mut left) = (0, 0);
         let agreed = queue.originator.agreement == Agreement::Agreed;
         for (sn, _) in burst.sns.iter().zip(&burst.received).filter(|(_, received)| **received) {
-            // A repetition of what it has got already is recognised by its number (clause
+            // A retransmission of an MPDU received before is recognised by its number (clause
             // 10.3.2.11, 10.24.7.6).
             let Some(mpdu) = queue.originator.get_mut(*sn) else { continue };
             let Some(chain) = mpdu.chain.take() else { continue };
@@ -178,7 +177,7 @@ impl Wlan {
         self.watch_reorder(station, end, category);
     }
 
-    /// A reorder buffer may have waited for long enough.
+    /// Processes the timer of a reorder buffer, whose gap may have lasted for too long.
     pub(super) fn reorder_timer(
         &mut self,
         now: Instant,
@@ -225,7 +224,7 @@ impl Wlan {
     }
 }
 
-/// A bystander keeps off the medium for `nav`.
+/// Sets the NAV of a device that is not the addressee.
 #[inline]
 fn reserve(receiver: &mut super::medium::Receiver, now: Instant, nav: Duration, check: Option<Duration>) {
     let until = now.saturating_add(nav);

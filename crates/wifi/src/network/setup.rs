@@ -1,4 +1,4 @@
-//! How a [`Wlan`] is made, and what of it may change while it runs.
+//! Construction of a [`Wlan`], and changes while it runs.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ use crate::mac::{Access, Category, Contender, Counting, Pool};
 use crate::rate::{RateConfig, RateControl};
 
 impl Wlan {
-    /// The networks of `config`, which must be valid, with the draws of the run `seed`.
+    /// Creates the networks of `config`, which must be valid, with the draws of the run `seed`.
     pub fn new(config: &WlanConfig, seed: u64) -> Wlan {
         let mut wlan = Wlan {
             aps: config.aps.clone(),
@@ -41,7 +41,7 @@ impl Wlan {
             let device = wlan.add_device(id, ap, None, &ap.radio);
             wlan.ap_devices.push(device);
             if !ap.beacon.interval.is_zero() {
-                // Access points begin at moments of their own within an interval.
+                // Each access point begins at a drawn moment within an interval.
                 let draw = Draw::new(seed, Purpose::BackOff, 0xbeac << 32 | id.index() as u64);
                 let first = (ap.beacon.interval.0 as f64 * draw.uniform(0)) as u64;
                 wlan.agenda.schedule(Instant(first), Event::Beacon { ap: id });
@@ -111,7 +111,7 @@ impl Wlan {
         });
     }
 
-    /// How the rates of a station's link are chosen.
+    /// The rate control of a station's link.
     fn rate_config(&self, id: StationId) -> RateConfig {
         let config = &self.stations[id];
         config.rate.unwrap_or(self.aps[config.ap].rate)
@@ -131,11 +131,10 @@ impl Wlan {
         })
     }
 
-    /// An access point uses `config`, which must be valid, from the next PPDU that is
-    /// put together on. What is in the queues stays there, also beyond a smaller limit.
-    /// Standard, channel, width, guard interval, streams, the kind of queue, beacons and
-    /// `start` are those of the beginning. Rate control of its stations begins anew where it
-    /// differs.
+    /// Makes an access point use `config`, which must be valid, from the next assembled PPDU on.
+    /// Packets in the queues stay there, also beyond a smaller limit. Standard, channel, width,
+    /// guard interval, streams, the kind of queue, beacons and `start` keep their initial values.
+    /// Rate control of its stations restarts where it differs.
     pub fn reconfigure_ap(&mut self, id: ApId, config: &ApConfig) {
         let ap = &self.aps[id];
         let new = ApConfig {
@@ -169,9 +168,9 @@ impl Wlan {
         }
     }
 
-    /// A station uses `config`, which must be valid, from the next PPDU that is put
-    /// together on. Its access point and its way of moving are those of the beginning. Rate
-    /// control of both directions begins anew where it differs.
+    /// Makes a station use `config`, which must be valid, from the next assembled PPDU on. Its
+    /// access point and its mobility keep their initial values. Rate control of both directions
+    /// restarts where it differs.
     pub fn reconfigure_station(&mut self, id: StationId, config: &StationConfig) {
         let before = self.rate_config(id);
         self.retune(self.links[id].devices[End::Station.index()], &config.radio);
@@ -182,13 +181,13 @@ impl Wlan {
         }
     }
 
-    /// Power and place of a device.
+    /// Sets power and position of a device.
     fn retune(&mut self, device: usize, radio: &DeviceRadioConfig) {
         let device = &self.devices[device];
         self.media[device.medium].radios.retune(device.member, radio);
     }
 
-    /// What the queues of one end hold.
+    /// Sets the limits of the queues of one end.
     fn set_limits(&mut self, station: StationId, end: End) {
         let packets = match end {
             End::Ap => self.aps[self.links[station].ap].buffer.packets_of_a_station(),

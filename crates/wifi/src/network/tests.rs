@@ -1,4 +1,4 @@
-//! What only shows from inside: frames on the air, agreements, buffers.
+//! Tests that need access to the internals: frames, agreements, buffers.
 
 use super::contention::Ppdu;
 use super::manage::Subject;
@@ -26,7 +26,7 @@ fn radio(x: f64, power: f64) -> DeviceRadioConfig {
     DeviceRadioConfig { position, power: Dbm(power), ..DeviceRadioConfig::default() }
 }
 
-/// Access points in a row `apart` from each other, each with a station so far from it.
+/// Access points in a row, `apart` from each other, each with a station at `distance`.
 fn wlan(aps: &[ApConfig], apart: f64, distance: f64) -> Wlan {
     let mut config = WlanConfig::default();
     for (i, ap) in aps.iter().enumerate() {
@@ -38,8 +38,8 @@ fn wlan(aps: &[ApConfig], apart: f64, distance: f64) -> Wlan {
     Wlan::new(&config, 1)
 }
 
-/// Downloads of 1500 B without end to all stations; `look` is called after every moment. Returns
-/// what was delivered, by number.
+/// Keeps downloads of 1500 B to all stations running; `look` is called after every moment. Returns
+/// the delivered packets, by number.
 fn saturate(wlan: &mut Wlan, stop: Instant, mut look: impl FnMut(Instant, &mut Wlan)) -> Vec<usize> {
     let (mut out, mut numbers, mut delivered) = (WlanOutput::default(), 0.., Vec::new());
     let mut fill = |wlan: &mut Wlan, now, station, out: &mut WlanOutput| {
@@ -64,8 +64,8 @@ fn saturate(wlan: &mut Wlan, stop: Instant, mut look: impl FnMut(Instant, &mut W
     delivered
 }
 
-/// An ADDBA request or response arrives, and none of its ACKs does, until it is discarded: the
-/// agreement is in place all the same, once and for good, and what is held behind lost MPDUs leaves
+/// An ADDBA request or response arrives, but none of its ACKs does, until it is discarded: the
+/// agreement is nevertheless in place, once and permanently, and MPDUs held after lost ones leave
 /// in order. -14 dBm at 10 m are -14 - 66.7 + 94 = 13.2 dB: of MCS 3 more than one MPDU in ten is
 /// lost (13.5 dB for one in ten).
 #[test]
@@ -96,7 +96,7 @@ fn an_agreement_outlives_the_acks_of_its_frames() {
             assert!(last != Agreement::Agreed || agreement == Agreement::Agreed, "{subject:?} thrown away");
             last = agreement;
         });
-        // Tries may also meet data on the air.
+        // Transmissions may also collide with data.
         assert!((3..=30).contains(&lost), "{subject:?}: {lost} ACKs lost");
         assert!(wlan.devices.iter().all(|d| d.management.is_empty()), "{subject:?}: still tried");
         assert!(held > 0, "{subject:?}: nothing was held while ACKs were lost");
@@ -105,8 +105,8 @@ fn an_agreement_outlives_the_acks_of_its_frames() {
     }
 }
 
-/// A frame that arrived singly, whose ACK was lost before the agreement began, is no hole in the
-/// reordering behind it.
+/// A single frame that arrived, but whose ACK was lost before the agreement began, is no gap in the
+/// reorder buffer.
 #[test]
 fn what_came_before_the_agreement_is_not_waited_for() {
     let ap = ApConfig { start: InitialState::Attach, ..quiet(3) };
@@ -137,10 +137,10 @@ fn what_came_before_the_agreement_is_not_waited_for() {
 }
 
 /// Forty networks 3 km apart on one channel (-96 dBm from one to the next: none detects another)
-/// always have something on the air. What is remembered ended after the earliest PPDU on the air
-/// began, at most 5.484 ms ago. The shortest exchange takes more than half of that (MCS 0: two
-/// subframes are 3.8 ms), so that of each network at most three PPDUs of data and as many answers
-/// are there.
+/// have a PPDU in transmission at all times. The kept transmissions ended after the earliest
+/// present PPDU began, at most 5.484 ms ago. The shortest exchange takes more than half of that
+/// (MCS 0: two subframes are 3.8 ms), so that at most three PPDUs of data and as many responses of
+/// each network are kept.
 #[test]
 fn what_is_over_is_dropped_though_the_channel_is_never_idle() {
     let aps: Vec<ApConfig> = (0..40).map(|i| quiet(i % 8)).collect();
@@ -155,7 +155,7 @@ fn what_is_over_is_dropped_though_the_channel_is_never_idle() {
     assert!((40..=240).contains(&most), "{most}");
 }
 
-/// PPDUs with data, as (length, length with the answer).
+/// Durations of PPDUs with data, as (PPDU, PPDU with its response).
 fn exchanges(ap: &ApConfig, stop: Instant) -> (Vec<(Duration, Duration)>, usize) {
     let mut wlan = wlan(std::slice::from_ref(ap), 0.0, 1.0);
     let (mut next, mut all) = (0, Vec::new());
@@ -193,9 +193,9 @@ fn an_amsdu_keeps_to_the_longest_ppdu_and_to_the_txop() {
     assert!(all.iter().all(|(ppdu, _)| *ppdu == us(1_944)), "{:?}", &all[..4]);
 }
 
-/// What a turn has no time for is made as large as a whole turn can take: MCS 3 and a TXOP of 2.56
-/// ms hold one A-MSDU of five packets (4 * 1524 + 1522 + 30 + 4 = 7652 B, 40 + 4 ceil((8 * 7652 +
-/// 22) / 104) = 2396 us). Of the 100 us that are left nothing is made.
+/// An A-MSDU for which a turn has no time left is assembled for a whole turn: with MCS 3 a TXOP of
+/// 2.56 ms has room for one A-MSDU of five packets (4 * 1524 + 1522 + 30 + 4 = 7652 B, 40 + 4
+/// ceil((8 * 7652 + 22) / 104) = 2396 us). In the 100 us that are left no A-MSDU is assembled.
 #[test]
 fn the_rest_of_a_txop_makes_no_small_amsdus() {
     let mut ap = quiet(3);
@@ -230,9 +230,9 @@ fn begin(medium: &mut Medium, us: u64, from: usize) -> u64 {
     medium.begin(ppdu.from(from, Some(0), None, times, compat), |_, _, _| {})
 }
 
-/// `wlan.capture` is 5 dB: a preamble that is so much stronger takes over within 16 us of the
-/// first; one of 4 dB, one that comes later, and any without capture do not. (Below 4 us a receiver
-/// has not locked on yet and finds the one that stands out.)
+/// `wlan.capture` is 5 dB: a preamble that is stronger by that is captured within 16 us of the
+/// first; one of 4 dB, a later one, and any without capture are not. (Within 4 us a receiver has
+/// not locked on yet and detects the one that is strong enough beside the other.)
 #[test]
 fn a_stronger_preamble_takes_over_within_its_window() {
     let air = AirConfig::default();

@@ -1,4 +1,4 @@
-//! Whose turn it is within a device, and what it sends then.
+//! The contender of a device whose turn it is, and the frames that it sends then.
 
 use lasthop_units::{Bytes, Duration, Instant};
 
@@ -7,7 +7,7 @@ use super::{BEACON, Wlan, WlanOutput};
 use crate::mac::Category;
 
 impl Wlan {
-    /// The turn of a device has come.
+    /// Processes the turn of a device.
     pub(super) fn turn(&mut self, now: Instant, d: usize, out: &mut WlanOutput) {
         let (m, member) = (self.devices[d].medium, self.devices[d].member);
         let receiver = &self.media[m].receivers[member];
@@ -23,7 +23,7 @@ impl Wlan {
                 continue;
             }
             if winner.is_some() {
-                // Clause 10.22.2.2 d: as after a collision on the air.
+                // Clause 10.22.2.2 d: as after a collision on the medium.
                 self.devices[d].contenders[c].widen();
                 self.internal.push(c);
             } else if self.prepare(now, d, c, self.devices[d].contenders[c].access().turn(), out) {
@@ -33,7 +33,7 @@ impl Wlan {
             }
         }
         let Some(c) = winner else {
-            // What waited has left the queue by a drop.
+            // The waiting packets were dropped from the queue.
             let busy = !self.media[m].receivers[member].idle;
             if busy {
                 self.contention().stop_counting(now, m, member);
@@ -51,8 +51,8 @@ impl Wlan {
         self.send_burst(now, d);
     }
 
-    /// Fills the burst of a device for a contender, within what is left of the TXOP. False: there
-    /// is nothing.
+    /// Fills the burst of a device for a contender, within the rest of the TXOP. Returns false if
+    /// there is nothing to send.
     pub(super) fn prepare(
         &mut self,
         now: Instant,

@@ -1,5 +1,5 @@
-//! What one end of a link sends in one category: queue, MPDUs under way, and the recipient's
-//! reordering.
+//! Transmission of one end of a link in one category: queue, unacknowledged MPDUs, and the
+//! recipient's reorder buffer.
 
 use std::collections::VecDeque;
 
@@ -14,36 +14,36 @@ use crate::phy::Mode;
 #[derive(Debug)]
 pub struct TxQueue {
     queue: Queue,
-    /// Taken from the queue, in no MPDU yet.
+    /// A packet that was taken from the queue and is in no MPDU yet.
     staged: Option<Item>,
-    /// A queue of packets that are the oldest first shows its head.
+    /// True for a first-in-first-out queue: its head can be read.
     peeks: bool,
-    /// What the driver has taken, with its estimated time on the air [ns]; None without a driver's
-    /// queue.
+    /// Packets that the driver has taken, with their estimated airtime [ns]; None without a
+    /// driver's queue.
     below: Option<VecDeque<(Item, u32)>>,
     /// Sum of those times.
     below_airtime: u64,
     /// MPDUs that are not done.
     pub originator: Originator,
-    /// The other end's buffer.
+    /// The reorder buffer of the other end.
     pub reorder: Reorder<Chain>,
-    /// When the reorder buffer will be looked at.
+    /// When the reorder buffer is checked.
     pub wake: Option<Instant>,
-    /// On its device's list.
+    /// True if it is on its device's list.
     pub listed: bool,
-    /// Block ack requests that were not answered.
+    /// Number of block ack requests without a response.
     pub requests: u32,
-    /// Time on the air that it may still use in this round [ns].
+    /// Airtime that it may still use in this round [ns].
     pub deficit: i64,
-    /// Packets inside, at either end.
+    /// Number of packets inside, at either end.
     pub inside: usize,
 }
 
 impl TxQueue {
-    /// With the queue of `buffer`; `entity` names it in draws.
+    /// Creates a queue as configured in `buffer`; `site` identifies it in draws.
     pub fn new(buffer: &BufferConfig, site: Site, reorder_timeout: Duration) -> TxQueue {
         let queue = match buffer {
-            // What the stations of a FIFO share is counted by the device.
+            // The device counts the packets of all stations of a FIFO.
             BufferConfig::Fifo { .. } => Queue::drop_tail(Limit::default()),
             BufferConfig::PerStation { packets } => {
                 Queue::drop_tail(Limit { packets: Some(*packets), bytes: None })
@@ -78,14 +78,14 @@ impl TxQueue {
         }
     }
 
-    /// Packets that its queue holds, where the limit is its own; what is inside stays.
+    /// Sets the limit of its queue, where the limit is not shared; packets inside stay.
     pub fn set_limit(&mut self, packets: Option<u32>) {
         if packets.is_some() {
             self.queue.set_limit(Limit { packets, ..self.queue.limit() });
         }
     }
 
-    /// Takes a packet in; what does not fit is dropped.
+    /// Takes a packet in; packets that do not fit are dropped.
     #[inline]
     pub fn enqueue(&mut self, now: Instant, item: Item, drops: &mut Vec<Dropped>) {
         self.inside += 1;
@@ -95,7 +95,7 @@ impl TxQueue {
         self.show(now, drops);
     }
 
-    /// True with something to send.
+    /// True if it has data to send.
     #[inline]
     pub fn waits(&self) -> bool {
         self.originator.waiting() > 0
@@ -112,11 +112,11 @@ impl TxQueue {
     pub fn below(&self) -> usize {
         self.below.as_ref().map_or(0, VecDeque::len)
     }
-    /// Estimated time on the air of what the driver has and of what is not done [ns].
+    /// Estimated airtime of the packets in the driver and of MPDUs that are not done [ns].
     pub const fn pending(&self) -> u64 {
         self.below_airtime + self.originator.airtime()
     }
-    /// True if something can go on the air now: what waits above the driver cannot.
+    /// True if data can be sent now: packets above the driver cannot.
     pub fn is_ready(&self) -> bool {
         self.below.as_ref().is_none_or(|below| !below.is_empty() || self.staged.is_some())
             || self.originator.waiting() > 0
@@ -132,7 +132,7 @@ impl TxQueue {
     pub const fn marked(&self) -> u64 {
         self.queue.marked()
     }
-    /// When the oldest of its packets came, where the queue has it.
+    /// When the oldest of its packets entered, for queues that give access to it.
     pub fn oldest(&self) -> Instant {
         let under_way = self.originator.iter().next().map(|(_, m)| m.since);
         let below = || self.below.as_ref().and_then(|below| below.front()).map(|(item, _)| item.enqueued);
@@ -154,8 +154,8 @@ impl TxQueue {
         }
     }
 
-    /// The driver takes a packet, whose time on the air is what `airtime` says of its bytes. With
-    /// `anew` its stay begins now. False: there is none.
+    /// Passes a packet to the driver; `airtime` computes its airtime from its bytes. With `anew`
+    /// its lifetime begins now. Returns false if there is no packet.
     pub fn descend(
         &mut self,
         now: Instant,
@@ -177,7 +177,7 @@ impl TxQueue {
         true
     }
 
-    /// A queue that shows its head stages it.
+    /// Stages the head of a queue whose head can be read.
     #[inline]
     fn show(&mut self, now: Instant, drops: &mut Vec<Dropped>) {
         if self.peeks && self.staged.is_none() {
@@ -185,8 +185,8 @@ impl TxQueue {
         }
     }
 
-    /// Makes one more MPDU of what waits. False: nothing does. Packets beyond `lifetime` go to
-    /// `old`, those that the queue drops to `drops`.
+    /// Assembles one more MPDU from waiting packets. Returns false if there are none. Packets
+    /// beyond `lifetime` go to `old`, those that the queue drops to `drops`.
     pub fn pull(&mut self, now: Instant, rules: &Rules<'_>, pool: &mut Pool, lost: &mut Lost) -> bool {
         let before = lost.dropped.len();
         let mut first = None;
@@ -224,7 +224,7 @@ impl TxQueue {
         made
     }
 
-    /// More packets into the MPDU, as long as they fit.
+    /// Adds packets to the MPDU as long as they fit.
     fn fill(
         &mut self,
         now: Instant,
@@ -234,7 +234,8 @@ impl TxQueue {
         pool: &mut Pool,
         lost: &mut Lost,
     ) {
-        // What is too long for this turn with one packet waits for the next, and for that may grow.
+        // An MPDU that is too long for this turn with one packet waits for the next turn, and may
+        // grow to the limit of that.
         let [now_left, of_a_turn] = rules.room;
         let room = if whole.bytes <= now_left { now_left } else { of_a_turn };
         let most = rules.aggregation.mpdu_limit(rules.mode).min(room);
@@ -251,30 +252,30 @@ impl TxQueue {
     }
 }
 
-/// What so many bytes take at a rate [ns]: headers, preambles, answers and contention are left out,
-/// as most of them are shared within an A-MPDU.
+/// Airtime of `bytes` at a rate [ns]: headers, preambles, responses and contention are left out, as
+/// most of them are shared within an A-MPDU.
 pub fn airtime(mode: &Mode, bytes: u32) -> u32 {
     (u64::from(bytes) * 8 * 1_000_000_000 / mode.rate().0.max(1)).min(u64::from(u32::MAX)) as u32
 }
 
-/// What bears on how MPDUs are made.
+/// Rules for the assembly of MPDUs.
 pub struct Rules<'a> {
-    /// QoS data.
+    /// True for QoS data.
     pub qos: bool,
     /// Limits.
     pub aggregation: &'a AggregationConfig,
     /// The rate.
     pub mode: &'a Mode,
-    /// Longest stay.
+    /// Longest time in the MAC.
     pub lifetime: Option<Duration>,
-    /// Longest MPDU that an exchange has time for, in what is left of this turn and in a whole one.
+    /// Longest MPDU for which an exchange has time, in the rest of this turn and in a whole one.
     pub room: [u32; 2],
 }
 
-/// Packets that left by a drop.
+/// Packets that were dropped.
 #[derive(Debug, Default)]
 pub struct Lost {
-    /// By the queue.
+    /// Dropped by the queue.
     pub dropped: Vec<Dropped>,
     /// Beyond their lifetime.
     pub old: Vec<Item>,

@@ -1,4 +1,4 @@
-//! Which bits survive: the NIST model of coded OFDM, and DSSS and CCK.
+//! Bit errors: the NIST model of coded OFDM, and models of DSSS and CCK.
 //!
 //! OFDM, HT and VHT: bit errors of the modulation go through the union bound of the convolutional
 //! code of constraint length 7 (L. E. Miller, "Validation of 802.11a/UWB coexistence simulation",
@@ -16,7 +16,7 @@ use lasthop_engine::math::{erfc, exp, ln, pow, sqrt};
 pub struct Coding {
     /// Coded bits of a subcarrier; 0: DSSS.
     bits: u8,
-    /// Numerator of the code rate; of DSSS which of the four.
+    /// Numerator of the code rate; for DSSS the number of the rate, 0 to 3.
     n: u8,
     /// Denominator.
     d: u8,
@@ -35,13 +35,13 @@ impl Coding {
     pub const fn bits(self) -> u32 {
         self.bits as u32
     }
-    /// Whole data bits on so many subcarriers.
+    /// Whole data bits on `carriers` subcarriers.
     pub const fn data_bits(self, carriers: u32) -> u32 {
         carriers * self.bits as u32 * self.n as u32 / self.d as u32
     }
 }
 
-/// Probability that `bits` data bits survive at `sinr` (linear, of one stream).
+/// Probability that `bits` data bits are correct at `sinr` (linear, of one stream).
 pub fn success(coding: Coding, sinr: f64, bits: f64) -> f64 {
     if coding.bits == 0 {
         return dsss(coding.n, sinr, bits);
@@ -103,7 +103,7 @@ const FIVE_SIXTHS: [f64; 10] = [
     47_664_215_639.0,
 ];
 
-/// DSSS of kind `n` at the SINR in 22 MHz.
+/// Probability of correct `bits` with DSSS of kind `n` at the SINR in 22 MHz.
 fn dsss(n: u8, sinr: f64, bits: f64) -> f64 {
     match n {
         // Eb/N0 is the SINR times the chips of a bit: 22 MHz over 1 and 2 Mbit/s.
@@ -132,7 +132,7 @@ fn dsss(n: u8, sinr: f64, bits: f64) -> f64 {
 fn biorthogonal16(e: f64) -> f64 {
     let beta = sqrt(2.0 * e);
     const STEPS: u32 = 256;
-    // The normal density is nothing beyond 8.
+    // The normal density is negligible beyond 8.
     let (low, high) = ((-beta).max(-8.0), 8.0);
     let h = (high - low) / f64::from(STEPS);
     let at = |i: u32| {
@@ -145,8 +145,8 @@ fn biorthogonal16(e: f64) -> f64 {
     (1.0 - correct).clamp(0.0, 1.0)
 }
 
-/// SINR of a stream above which fewer than one in 10^15 bits is wrong; worked out where it is first
-/// read, because CCK takes thousands of error functions.
+/// SINR of a stream above which fewer than one in 10^15 bits is wrong; computed at its first use,
+/// because CCK needs thousands of error functions.
 pub fn sure(coding: Coding) -> f64 {
     static KNOWN: [OnceLock<f64>; EVERY.len()] = [const { OnceLock::new() }; EVERY.len()];
     match EVERY.iter().position(|c| *c == coding) {
@@ -179,7 +179,8 @@ fn work_out_sure(coding: Coding) -> f64 {
         let sinr = exp(db * std::f64::consts::LN_10 / 10.0);
         if coding.bits == 0 { -ln(dsss(coding.n, sinr, 1.0).max(1e-300)) } else { first_event(coding, sinr) }
     };
-    // Errors fall with the SINR: halve between where all are wrong and where none is.
+    // Errors fall with the SINR: bisection between an SINR at which all fail and one at which none
+    // does.
     let (mut low, mut high) = (-20.0, 60.0);
     for _ in 0..40 {
         let middle = 0.5 * (low + high);

@@ -1,4 +1,4 @@
-//! The physical layer: rates, durations, and which bits survive.
+//! The physical layer: rates, durations, and bit errors.
 
 pub mod error;
 mod mode;

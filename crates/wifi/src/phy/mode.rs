@@ -1,4 +1,5 @@
-//! Rates: what a PPDU's modulation, code, width, guard interval and streams make of a symbol.
+//! Rates: data bits and duration of a symbol, by modulation, code, width, guard interval and
+//! streams.
 //!
 //! DSSS and CCK (IEEE 802.11-2016 clauses 15 and 16), OFDM (17), HT (19, MCS 0 to 31) and VHT (21,
 //! MCS 0 to 9, up to four streams). A combination that the standard leaves out is refused with the
@@ -55,7 +56,7 @@ pub enum Guard {
     Short,
 }
 
-/// How a PPDU is built.
+/// The format of a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Format {
     /// DSSS and CCK with the long preamble (802.11b).
@@ -73,7 +74,7 @@ pub enum Format {
 #[error("{0}")]
 pub struct NoSuchMode(pub String);
 
-/// A rate: everything about it that a duration or an error probability needs.
+/// A rate with the data for durations and error probabilities.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
     format: Format,
@@ -188,8 +189,7 @@ impl Mode {
         let coding = MCS[usize::from(mcs)];
         let carriers = width.subcarriers() * u32::from(streams);
         let (dbps, cbps) = (coding.data_bits(carriers), carriers * coding.bits());
-        // One encoder per 600 Mbit/s, and as many more as it takes to share the bits evenly (clause
-        // 21.5).
+        // One encoder per 600 Mbit/s, and as many more as divide the bits evenly (clause 21.5).
         let fewest = rate(dbps, Guard::Short).div_ceil(600_000_000) as u32;
         let even = |n: &u32| dbps.is_multiple_of(*n) && cbps.is_multiple_of(*n);
         let encoders = (fewest..=12).find(even).unwrap_or(fewest) as u8;
@@ -211,11 +211,11 @@ impl Mode {
         Mode { format, mcs, streams, width, guard, dbps, encoders, coding, sure }
     }
 
-    /// How its PPDUs are built.
+    /// The format of its PPDUs.
     pub const fn format(&self) -> Format {
         self.format
     }
-    /// Its number: the MCS, or the place among the rates of DSSS and OFDM.
+    /// Its number: the MCS, or the index among the rates of DSSS and OFDM.
     pub const fn mcs(&self) -> u8 {
         self.mcs
     }
@@ -243,12 +243,11 @@ impl Mode {
     pub const fn coding(&self) -> Coding {
         self.coding
     }
-    /// True for PPDUs that may carry an A-MPDU.
+    /// True if its PPDUs may carry an A-MPDU.
     pub const fn aggregates(&self) -> bool {
         matches!(self.format, Format::Ht | Format::Vht)
     }
-    /// How long a data symbol takes; of DSSS: a tenth of a microsecond, in which `dbps / 100` bits
-    /// go.
+    /// Duration of a data symbol; for DSSS a tenth of a microsecond, which has `dbps / 100` bits.
     pub const fn symbol(&self) -> Duration {
         match (self.format, self.guard) {
             (Format::Dsss, _) => Duration(1_000),
@@ -264,21 +263,21 @@ impl Mode {
         }
     }
 
-    /// Probability that `bits` data bits survive at `sinr` (linear, over the whole width and all
-    /// streams).
+    /// Probability that `bits` data bits are correct at `sinr` (linear, over the whole width and
+    /// all streams).
     #[inline]
     pub fn success(&self, sinr: f64, bits: f64) -> f64 {
         let sinr = sinr / f64::from(self.streams);
         if sinr >= self.sure { 1.0 } else { error::success(self.coding, sinr, bits) }
     }
 
-    /// Linear SINR above which no bit is wrong for practical purposes.
+    /// Linear SINR above which bit errors are left out.
     pub const fn sure(&self) -> f64 {
         self.sure * self.streams as f64
     }
 
-    /// The non-HT rate that answers are derived from, in Mbit/s (clause 10.7.6.5.2 and table 10-7:
-    /// the rate with this modulation and code; 54 for those that OFDM has not).
+    /// The non-HT rate from which the rate of responses is derived, in Mbit/s (clause 10.7.6.5.2
+    /// and table 10-7: the rate with this modulation and code; 54 for those that OFDM lacks).
     pub const fn reference(&self) -> u32 {
         match self.format {
             Format::Dsss => self.dbps / 10,

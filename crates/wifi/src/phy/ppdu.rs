@@ -1,8 +1,8 @@
-//! How long PPDUs take.
+//! Durations of PPDUs.
 //!
 //! IEEE 802.11-2016: DSSS 16.2.2 (long preamble), OFDM equation 17-29, HT-mixed 19-90, VHT 21-109,
 //! each without signal extension. With the short guard interval the equations of HT and VHT round
-//! up to whole long symbols; as elsewhere in the field that rounding (up to 3.6 us) is left out, so
+//! up to whole long symbols; as in other simulators that rounding (up to 3.6 us) is left out, so
 //! the durations are those of the signal itself.
 
 use lasthop_units::{Bytes, Duration};
@@ -26,7 +26,7 @@ pub enum Compat {
 pub const MAX_PPDU: Duration = Duration::from_micros(5_484);
 
 impl Mode {
-    /// Everything before the data: training, signalling, and for VHT the SIG-B field.
+    /// Duration of everything before the data: training, signalling, and for VHT the SIG-B field.
     pub const fn preamble(&self, compat: Compat) -> Duration {
         let us = match self.format() {
             // 144 bits of preamble and 48 of header at 1 Mbit/s.
@@ -44,7 +44,7 @@ impl Mode {
         Duration::from_micros(us)
     }
 
-    /// A PPDU with a PSDU of `psdu`.
+    /// Duration of a PPDU with a PSDU of `psdu`.
     #[inline]
     pub const fn duration(&self, psdu: Bytes, compat: Compat) -> Duration {
         let preamble = self.preamble(compat);
@@ -60,7 +60,7 @@ impl Mode {
         Duration(preamble.0 + data)
     }
 
-    /// The largest PSDU of a PPDU that takes no longer than `limit`.
+    /// The largest PSDU of a PPDU whose duration is at most `limit`.
     pub const fn largest(&self, limit: Duration, compat: Compat) -> Bytes {
         let Some(data) = limit.0.checked_sub(self.preamble(compat).0) else { return Bytes(0) };
         let bits = data / self.symbol().0 * self.data_bits_per_symbol() as u64;
@@ -90,7 +90,8 @@ mod tests {
     }
 
     /// One stream [us]: 1536 B with MCS 8 at 20 MHz is 40 + 4 ceil((8 * 1536 + 22) / 312) = 40 +
-    /// 4 * 40 = 200, and 4 less where SIG-B is left out. The other rows the same way.
+    /// 4 * 40 = 200, and 4 less where SIG-B is left out. The other rows are computed in the same
+    /// way.
     #[test]
     fn vht_ppdus_are_exact() {
         for (bytes, mcs, width, long, short) in [

@@ -1,4 +1,5 @@
-//! A frame under interference: piecewise constant SINR, and what it does to each part of the frame.
+//! A frame under interference: piecewise constant SINR, and the error probability of each part of
+//! the frame.
 
 use lasthop_units::Instant;
 
@@ -7,11 +8,11 @@ use super::mode::Mode;
 /// Another signal that overlapped the frame at this receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overlap {
-    /// When it began.
+    /// Its start.
     pub start: Instant,
-    /// When it ended, or will.
+    /// Its end, in the past or in the future.
     pub end: Instant,
-    /// Power here [mW].
+    /// Power at this receiver [mW].
     pub power_mw: f64,
 }
 
@@ -24,7 +25,7 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// Works out the pieces between `start` and `end` for a signal of `power_mw` over `noise_mw`
+    /// Computes the pieces between `start` and `end` for a signal of `power_mw` over `noise_mw`
     /// [mW].
     pub fn set(&mut self, start: Instant, end: Instant, power_mw: f64, noise_mw: f64, others: &[Overlap]) {
         self.pieces.clear();
@@ -48,12 +49,12 @@ impl Segments {
         }
     }
 
-    /// The smallest SINR.
+    /// The smallest SINR of all pieces.
     pub fn worst(&self) -> f64 {
         self.pieces.iter().map(|(_, sinr)| *sinr).fold(f64::INFINITY, f64::min)
     }
 
-    /// Probability that `bits` bits survive that are spread evenly from `from` to `to`.
+    /// Probability that `bits` bits, spread evenly from `from` to `to`, are correct.
     pub fn success(&self, mode: &Mode, from: Instant, to: Instant, bits: f64) -> f64 {
         let length = to.since(from).0 as f64;
         if let [(_, sinr)] = self.pieces[..] {
@@ -75,8 +76,8 @@ impl Segments {
 mod tests {
     use super::*;
 
-    /// A frame from 0 to 100 with an interferer over its last quarter: three quarters of its bits
-    /// meet the noise alone.
+    /// A frame from 0 to 100 with an interferer over its last quarter: for three quarters of its
+    /// bits there is only noise.
     #[test]
     fn each_piece_counts_with_its_share_of_bits() {
         let mode = Mode::ofdm(24).unwrap();
@@ -86,7 +87,7 @@ mod tests {
         assert!((s.worst() - 20.0 / 1.5).abs() < 1e-12);
         let want = mode.success(20.0, 9_000.0) * mode.success(20.0 / 1.5, 3_000.0);
         assert!((s.success(&mode, t(0), t(100), 12_000.0) - want).abs() < 1e-12);
-        // A part that ends before the interferer comes does not notice it.
+        // The interferer has no effect on a part that ends before it begins.
         assert_eq!(s.success(&mode, t(0), t(50), 6_000.0), mode.success(20.0, 6_000.0));
         s.set(t(0), t(100), 20.0, 1.0, &[]);
         assert_eq!(s.success(&mode, t(0), t(100), 12_000.0), mode.success(20.0, 12_000.0));

@@ -14,15 +14,15 @@ pub struct Timing {
     pub sifs: Duration,
     /// aRxPHYStartDelay: from the start of a PPDU to PHY-RXSTART.
     pub rx_start: Duration,
-    /// How long it takes to notice that another sends (CCA time, clauses 15.4.6.5 and 17.3.10.6).
+    /// Time until a transmission is sensed (CCA time, clauses 15.4.6.5 and 17.3.10.6).
     pub sense: Duration,
     /// An ACK at the lowest mandatory rate, for EIFS.
     pub slowest_ack: Duration,
 }
 
 impl Timing {
-    /// Of DSSS (IEEE 802.11-2016 table 15-5) or of OFDM at 20 MHz channel spacing and what builds
-    /// on it (table 17-21).
+    /// The parameters of DSSS (IEEE 802.11-2016 table 15-5), or of OFDM at 20 MHz channel spacing
+    /// and formats based on it (table 17-21).
     pub fn of(format: Format) -> Timing {
         let us = Duration::from_micros;
         // Both rates exist.
@@ -52,7 +52,7 @@ impl Timing {
     pub fn extra(&self) -> Duration {
         self.sifs + self.slowest_ack
     }
-    /// How long a sender waits for the start of an answer (ACKTimeout, clause 10.3.2.9).
+    /// Time for which a sender waits for the start of a response (ACKTimeout, clause 10.3.2.9).
     pub fn ack_timeout(&self) -> Duration {
         self.sifs + self.slot + self.rx_start
     }

@@ -1,11 +1,11 @@
-//! Minstrel-HT: rates are tried, and the one with the highest expected throughput is used.
+//! Minstrel-HT: it samples rates and uses the one with the highest expected throughput.
 //!
 //! After Linux' rc80211_minstrel_ht (documented in the kernel's mac80211 pages and by D. Smithies'
 //! Minstrel): the success probability of each rate is an exponentially weighted mean over
 //! intervals; the expected throughput of a rate is that probability over the time of an MPDU of
-//! 1200 B with its share of the overhead, none below 10 % and no better than 90 %; retries go from
-//! the best to the second best and then to the most reliable rate. A share of the transmissions
-//! samples another rate, slower ones seldom.
+//! 1200 B with its share of the overhead, none below 10 % and no better than 90 %; retries use the
+//! second best and then the most reliable rate. A share of the transmissions samples another rate,
+//! slower ones seldom.
 //!
 //! Differences: rates of all numbers of streams form one group; a sample is one A-MPDU.
 
@@ -22,17 +22,17 @@ struct Rate {
     /// Time of an MPDU of 1200 B without preamble, and of what surrounds an A-MPDU [us].
     airtime: f64,
     overhead: f64,
-    /// In this interval.
+    /// MPDUs sent in this interval.
     sent: u32,
     acked: u32,
     /// Weighted success probability; None: never tried.
     probability: Option<f64>,
-    /// Intervals without a try.
+    /// Number of intervals without a transmission at this rate.
     idle: u32,
 }
 
 impl Rate {
-    /// Expected throughput when so many MPDUs go at once.
+    /// Expected throughput with `aggregate` MPDUs in a transmission.
     fn throughput(&self, aggregate: f64) -> f64 {
         match self.probability {
             Some(p) if p >= 0.1 => p.min(0.9) / (self.airtime + self.overhead / aggregate),
@@ -46,7 +46,7 @@ impl Rate {
 pub struct Minstrel {
     config: MinstrelConfig,
     rates: Vec<Rate>,
-    /// Most throughput, second most, most reliable.
+    /// Rates with the most and the second most throughput, and the most reliable one.
     best: usize,
     second: usize,
     reliable: usize,
@@ -58,7 +58,7 @@ pub struct Minstrel {
 }
 
 impl Minstrel {
-    /// Over `modes`, slowest first, beginning with the middle one.
+    /// Creates the control of `modes`, slowest first, beginning with the middle one.
     pub fn new(config: MinstrelConfig, modes: &[Mode], draw: Draw) -> Minstrel {
         let rate = |mode: &Mode| {
             let whole = mode.duration(Bytes(1200), Compat::Standard).0 as f64;
@@ -89,7 +89,7 @@ impl Minstrel {
         }
     }
 
-    /// The rate for a transmission.
+    /// Chooses the rate for a transmission.
     pub fn choose(&mut self, now: Instant, retries: u32) -> Mode {
         if now >= self.next_update {
             self.update(now);
@@ -104,7 +104,7 @@ impl Minstrel {
         self.rates[i].mode
     }
 
-    /// What has become of a transmission.
+    /// Updates the statistics with the outcome of a transmission.
     pub fn report(&mut self, now: Instant, mode: &Mode, sent: u32, acked: u32) {
         if let Some(rate) = self.rates.iter_mut().find(|r| r.mode == *mode) {
             rate.sent += sent;
@@ -121,8 +121,8 @@ impl Minstrel {
         self.rates[self.best].mode
     }
 
-    /// Another rate to try, if it is time to. Only one that could be better if all got through, or
-    /// (one time in eight) any that has not been tried for 20 intervals.
+    /// Another rate to sample, if a sample is due: only one that could be better without losses, or
+    /// (one time in eight) any that has not been used for 20 intervals.
     fn sample(&self) -> Option<usize> {
         if !self.count.is_multiple_of(u64::from(self.config.sample_every)) {
             return None;
@@ -177,7 +177,7 @@ impl Minstrel {
             self.best = order[0];
             self.second = if second > 0.0 { order[1] } else { order[0] };
         } else {
-            // Nothing gets through: a step down.
+            // No MPDU is acknowledged: the next lower rate is used.
             self.best = self.best.saturating_sub(1);
             self.second = self.best;
         }
@@ -195,8 +195,8 @@ mod tests {
     use lasthop_engine::{Purpose, math::from_db};
 
     /// Over AWGN links of 5 to 35 dB, A-MPDUs of 16 every 2 ms for 5 s, from the third second on:
-    /// what Minstrel gets is at least 85 % of what the ideal rate gets (a sample in 16 is the
-    /// price, and 10 % losses are allowed to the ideal rate).
+    /// Minstrel's throughput is at least 85 % of that of the ideal rate (the difference is a sample
+    /// in 16, and the ideal rate has up to 10 % losses).
     #[test]
     fn it_finds_the_neighbourhood_of_the_ideal_rate() {
         let modes = ApConfig::default().modes();

@@ -1,4 +1,4 @@
-//! Rate control: which rate for the next data.
+//! Rate control: the rate of the next data.
 
 mod minstrel;
 
@@ -54,16 +54,16 @@ impl Default for MinstrelConfig {
     fn default() -> Self {
         // Linux 6.1, rc80211_minstrel_ht.h: update interval HZ / 20, EWMA_LEVEL 96 of 128. Sampling
         // is not that of 6.1, which depends on time (MINSTREL_SAMPLE_INTERVAL, HZ / 50): one in
-        // sixteen is what Minstrel did before.
+        // sixteen is the rule of earlier versions.
         MinstrelConfig { interval: Duration::from_millis(50), weight: 0.75, sample_every: 16 }
     }
 }
 
 impl RateConfig {
-    /// Refuses what cannot work.
+    /// Refuses invalid values.
     ///
     /// # Errors
-    /// The first key that cannot work.
+    /// The first invalid key.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         if let RateConfig::Minstrel(m) = self {
             check(!m.interval.is_zero(), "interval", "above 0 s")?;
@@ -77,26 +77,26 @@ impl RateConfig {
 /// The rate control of one link and direction.
 #[derive(Clone, Debug)]
 pub enum RateControl {
-    /// One rate.
+    /// One fixed rate.
     Fixed(Mode),
-    /// By the SNR.
+    /// The fastest rate for the SNR.
     Ideal(Ladder),
-    /// By trying.
+    /// Minstrel-HT.
     Minstrel(Box<Minstrel>),
 }
 
-/// Rates with the SNR that each needs.
+/// Rates with the SNR that each requires.
 #[derive(Clone, Debug)]
 pub struct Ladder {
     /// Rates by speed, with the linear SNR at which one MPDU of 1538 B in ten is lost.
     steps: Vec<(Mode, f64)>,
 }
 
-/// Length of the MPDU that an error probability is worked out for [bit]: 1500 B of IP.
+/// Length of the MPDU for which error probabilities are computed [bit]: 1500 B of IP.
 const TYPICAL: f64 = 8.0 * 1538.0;
 
 impl Ladder {
-    /// Of `modes`, slowest first.
+    /// Creates the ladder of `modes`, slowest first.
     pub fn new(modes: &[Mode]) -> Ladder {
         let need = |mode: &Mode| {
             let (mut low, mut high) = (0.0, mode.sure());
@@ -116,7 +116,8 @@ impl Ladder {
 }
 
 impl RateControl {
-    /// As `config` says, of `modes` (not empty, slowest first), or the fixed one.
+    /// Creates the rate control of `config` over `modes` (not empty, slowest first), or the fixed
+    /// rate.
     pub fn new(config: &RateConfig, fixed: Option<Mode>, modes: &[Mode], draw: Draw) -> RateControl {
         match (config, fixed) {
             (RateConfig::Fixed { .. }, Some(mode)) => RateControl::Fixed(mode),
@@ -125,8 +126,8 @@ impl RateControl {
         }
     }
 
-    /// The rate for data whose oldest MPDU has failed `retries` times, when the link's SNR is
-    /// `snr`.
+    /// Chooses the rate for data whose oldest MPDU has failed `retries` times, when the link's SNR
+    /// is `snr`. `snr`.
     #[inline]
     pub fn choose(&mut self, now: Instant, retries: u32, snr: f64) -> Mode {
         match self {
@@ -136,7 +137,7 @@ impl RateControl {
         }
     }
 
-    /// Of `sent` MPDUs at `mode`, `acked` were acknowledged.
+    /// Reports that of `sent` MPDUs at `mode` `acked` were acknowledged.
     #[inline]
     pub fn report(&mut self, now: Instant, mode: &Mode, sent: u32, acked: u32) {
         if let RateControl::Minstrel(m) = self {
@@ -160,8 +161,8 @@ mod tests {
     use crate::network::ApConfig;
     use lasthop_engine::math::from_db;
 
-    /// 11ac, 20 MHz, one stream: the thresholds of 10 % (1500 B: 23.79 dB for MCS 7) lie 0.03 dB
-    /// higher for 1538 B at most.
+    /// 11ac, 20 MHz, one stream: the thresholds of 10 % (1500 B: 23.79 dB for MCS 7) are at most
+    /// 0.03 dB higher for 1538 B.
     #[test]
     fn ideal_takes_the_fastest_that_gets_through() {
         let ladder = Ladder::new(&ApConfig::default().modes());

@@ -1,16 +1,16 @@
 //! Saturation throughput of DCF against Bianchi's model.
 //!
 //! G. Bianchi, "Performance analysis of the IEEE 802.11 distributed coordination function", JSAC
-//! 18(3), 2000, with two refinements for a winner that may go on at once with a back-off of 0 (as
-//! validations of simulators use it). With W = CWmin + 1 and m doublings
+//! 18(3), 2000, with two refinements for a winner that may transmit again at once with a back-off
+//! of 0 (as in validations of simulators). With W = CWmin + 1 and m doublings
 //!
 //!   tau = 2 / (1 + W + p W sum over i < m of (2 p)^i),   p = 1 - (1 - tau)^(n - 1),
 //!   B = 1 / W, E[P] = L / (1 - B), T_S = T_s / (1 - B) + slot,
 //!   S = P_s E[P] / (P_idle slot + P_s T_S + P_c T_C),
 //!
 //! T_s = DATA + SIFS + ACK + DIFS, and T_C = DATA + DIFS, or with SIFS + ACK more where every
-//! station waits EIFS after a collision. Who collided waits for the ACK timeout here, the others
-//! EIFS: the exact value is between the two.
+//! station waits EIFS after a collision. Here a station that collided waits for the ACK timeout,
+//! the others for EIFS: the exact value is between the two.
 
 use std::f64::consts::TAU;
 
@@ -34,7 +34,7 @@ struct Case {
 fn fixed_point(n: f64, w: f64, m: i32) -> f64 {
     let tau =
         |p: f64| 2.0 / (1.0 + w + p * w * (0..m).map(|i| math::pow(2.0 * p, f64::from(i))).sum::<f64>());
-    // p(tau) grows and tau(p) falls: halve.
+    // p(tau) increases and tau(p) decreases: bisection.
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..200 {
         let t = 0.5 * (low + high);
@@ -58,7 +58,7 @@ fn bianchi(case: &Case, n: u32, eifs: bool) -> f64 {
     let of = |bytes| us(case.ack.duration(Bytes(bytes), Compat::Standard));
     let (before, collides) = if case.rts { (of(20) + sifs + of(14) + sifs, of(20)) } else { (0.0, data) };
     let ts = (before + data + sifs + ack + difs) / again + slot;
-    // EIFS has an ACK at the lowest rate; where it is not that of the answers this is the lower
+    // EIFS includes an ACK at the lowest rate; where responses have another rate this is the lower
     // bound.
     let extra = if case.rts { us(timing.extra()) } else { sifs + ack };
     let tc = collides + difs + if eifs { extra } else { 0.0 };
@@ -74,7 +74,8 @@ fn simulated(case: &Case, n: usize, seconds: f64) -> f64 {
         rts_threshold: case.rts.then_some(Bytes(0)),
         ..quiet(case.rate)
     };
-    // All near the access point and each other: no capture, every station received.
+    // All stations are near the access point and each other: no capture, and each detects all
+    // others.
     let ring = |i: usize| {
         let angle = TAU * i as f64 / n as f64;
         station(math::cos(angle), math::sin(angle))
@@ -145,8 +146,8 @@ fn dsss_saturation_is_bianchis() {
     }
 }
 
-/// Normalised saturation throughput as the paper of 2000 has it (FHSS at 1 Mbit/s: payload 8184,
-/// MAC header 272, PHY header 128, ACK 112, RTS 160, CTS 112 bit and PHY headers, slot 50, SIFS 28,
+/// Normalised saturation throughput as in the paper of 2000 (FHSS at 1 Mbit/s: payload 8184, MAC
+/// header 272, PHY header 128, ACK 112, RTS 160, CTS 112 bit and PHY headers, slot 50, SIFS 28,
 /// DIFS 128, propagation 1 us): without the refinements for a winner that transmits again at once.
 fn original(n: f64, w: f64, m: i32, rts: bool) -> f64 {
     let tau = fixed_point(n, w, m);
@@ -183,8 +184,8 @@ fn the_fixed_point_gives_the_table_of_the_original() {
     }
 }
 
-/// With RTS a collision costs an RTS: saturation hardly falls with the number of stations (the
-/// paper's third observation).
+/// With RTS a collision takes only the time of an RTS: saturation throughput hardly falls with the
+/// number of stations (the paper's third observation).
 #[test]
 fn saturation_with_rts_is_bianchis() {
     for (rate, mbps, ack) in [(0, 6, 6), (7, 54, 24)] {

@@ -7,8 +7,8 @@ use lasthop_wifi::network::{ApConfig, Standard};
 use lasthop_wifi::phy::{Compat, Guard, MAX_PPDU, Mode, Width};
 
 /// UDP goodput [Mbit/s] of datagrams of 1472 B: N of them in each exchange of AIFS 43 + mean
-/// back-off 7.5 * 9 + PPDU + SIFS 16 + answer, with N as many subframes of 1544 B (the last 1542 B)
-/// as fit into 5.484 ms (and the window of 64).
+/// back-off 7.5 * 9 + PPDU + SIFS 16 + response, with N as many subframes of 1544 B (the last 1542
+/// B) as fit into 5.484 ms (and the window of 64).
 fn closed_form(mode: &Mode, answer: f64, single: bool) -> f64 {
     let last = 1542;
     let most = mode.largest(MAX_PPDU, Compat::Standard).0;

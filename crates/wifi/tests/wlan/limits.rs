@@ -1,4 +1,4 @@
-//! What ends a packet's stay, what management costs, and links that change.
+//! Ends of a packet's time in the MAC, airtime of management, and links that change.
 
 use super::support::{Source, at, build, packet, quiet, saturate, station};
 use lasthop_engine::math;
@@ -21,7 +21,7 @@ fn single(mcs: u8) -> ApConfig {
     ap
 }
 
-/// Drives until `stop`; `look` sees what came of each moment.
+/// Runs until `stop`; `look` is called with the output of each moment.
 fn drive(wlan: &mut Wlan, stop: Instant, mut look: impl FnMut(Instant, &mut WlanOutput)) {
     let mut out = WlanOutput::default();
     while let Some(now) = wlan.poll_at().filter(|t| *t <= stop) {
@@ -34,8 +34,8 @@ fn drive(wlan: &mut Wlan, stop: Instant, mut look: impl FnMut(Instant, &mut Wlan
 }
 
 /// A thousand packets of 1500 B at once, MCS 0: an exchange takes 43 + 67.5 + 1944 + 16 + 44 =
-/// 2114.5 us. With a lifetime of 100 ms those whose turn comes within 100 ms go, 100 / 2.1145 =
-/// 47.3 of them; the others are dropped for that reason. Without all arrive.
+/// 2114.5 us. With a lifetime of 100 ms the packets whose turn comes within 100 ms are sent, 100 /
+/// 2.1145 = 47.3 of them; the others are dropped with that cause. Without a lifetime all arrive.
 #[test]
 fn what_is_older_than_the_lifetime_is_dropped() {
     for (lifetime, expected) in [(Some(Duration::from_millis(100)), 46..=49), (None, 1000..=1000)] {
@@ -57,12 +57,12 @@ fn what_is_older_than_the_lifetime_is_dropped() {
     }
 }
 
-/// At 20 dB MCS 8 never gets through (28.5 dB for one in ten), RTS and answers at 24 Mbit/s do (14
-/// dB). An MPDU up to the RTS threshold is sent `short_retry` = 7 times, one beyond it `long_retry`
-/// = 4 times. With windows of 15, 31 ... 1023 the seven tries take 7 (AIFS 43 + PPDU
-/// 200 + ACK timeout 45) + 9 (7.5 + 15.5 + 31.5 + 63.5 + 127.5 + 255.5 + 511.5) = 11 128.5 us. The
-/// four take 4 (43 + RTS 28 + 16 + CTS 28 + 16 + 200 + 45) + 9 (7.5 + 15.5 + 31.5 + 63.5) = 2566
-/// us.
+/// At 20 dB frames with MCS 8 are always lost (28.5 dB for one in ten), RTS and responses at 24
+/// Mbit/s never (14 dB). An MPDU up to the RTS threshold is sent `short_retry` = 7 times, one
+/// beyond it `long_retry` = 4 times. With windows of 15, 31 ... 1023 the seven tries take 7 (AIFS
+/// 43 + PPDU 200 + ACK timeout 45) + 9 (7.5 + 15.5 + 31.5 + 63.5 + 127.5 + 255.5 + 511.5) = 11
+/// 128.5 us. The four take 4 (43 + RTS 28 + 16 + CTS 28 + 16 + 200 + 45) + 9 (7.5 + 15.5 + 31.5 +
+/// 63.5) = 2566 us.
 #[test]
 fn an_mpdu_is_sent_as_often_as_the_retry_limit_says() {
     for (rts_threshold, tries, each) in [(None, 7, 11_128.5), (Some(Bytes(500)), 4, 2_566.0)] {
@@ -121,8 +121,8 @@ fn with_air(radio: AirConfig, ap: ApConfig, station: StationConfig) -> Wlan {
 }
 
 /// Rayleigh fading, a mean SNR of 20 dB, MCS 3, one try for each packet, one packet every 10 ms at
-/// 30 m/s (five wavelengths): what arrives is the integral of e^-g success(100 g) over the gain g.
-/// 12 000 packets: a standard error of 0.4 %.
+/// 30 m/s (five wavelengths): the share that arrives is the integral of e^-g success(100 g) over
+/// the gain g. 12 000 packets: a standard error of 0.4 %.
 #[test]
 fn fading_lets_through_what_the_integral_says() {
     let flat = PathLoss::LogDistance {
@@ -131,8 +131,8 @@ fn fading_lets_through_what_the_integral_says() {
         reference_loss: Some(Db(60.0)),
     };
     let air = AirConfig { path_loss: flat, fading: FadingProfile::Flat, ..AirConfig::default() };
-    // 60 dB below 6.03 dBm is 20 dB above the noise of -93.97 dBm; the preamble is found from -82
-    // dBm on, 12 dB.
+    // 60 dB below 6.03 dBm is 20 dB above the noise of -93.97 dBm; the preamble is detected from
+    // -82 dBm on, 12 dB.
     let power = Dbm(60.0 + 20.0 - 93.97);
     let ap = ApConfig { short_retry: 1, radio: DeviceRadioConfig { power, ..at(0.0, 0.0) }, ..single(3) };
     let mobility = Mobility::Linear { speed: Speed(30.0), heading: Default::default() };
@@ -153,7 +153,7 @@ fn fading_lets_through_what_the_integral_says() {
     let h = 1e-3;
     let term = |i: u32| {
         let g = h * (f64::from(i) + 0.5);
-        // Below -82 dBm the preamble is not found.
+        // Below -82 dBm the preamble is not detected.
         let found = if 100.0 * g >= math::pow(10.0, 1.197) { 1.0 } else { 0.0 };
         h * math::exp(-g) * found * mode.success(100.0 * g, 8.0 * 1538.0)
     };
@@ -163,8 +163,8 @@ fn fading_lets_through_what_the_integral_says() {
     assert!((got - want).abs() < 0.015, "{got}, not {want}");
 }
 
-/// A walk away at 10 m/s: the SNR is that of free space at the place of the moment (refreshed every
-/// 10 ms), and `ideal` takes the rate that this SNR allows.
+/// A station moves away at 10 m/s: the SNR is that of free space at its position (refreshed every
+/// 10 ms), and `ideal` chooses the rate for this SNR.
 #[test]
 fn a_station_that_walks_away_gets_slower() {
     let ap = ApConfig { rate: RateConfig::Ideal, ..quiet(0) };

@@ -1,5 +1,5 @@
-//! Numbers of others: closed forms of exchanges beyond the ladder, and what published simulations
-//! report.
+//! Published numbers: closed forms of exchanges beyond the ladder, and results of published
+//! simulations.
 
 use super::support::{Source, at, build, quiet, saturate, station};
 use lasthop_engine::math;
@@ -10,8 +10,8 @@ use lasthop_wifi::phy::{Compat, Guard, MAX_PPDU, Mode, Width};
 
 const CONTROL: Option<Bitrate> = Some(Bitrate(24_000_000));
 
-/// UDP goodput [Mbit/s] of datagrams of 1472 B to a station 1 m away, and mean time on the air of
-/// an exchange [us].
+/// UDP goodput [Mbit/s] of datagrams of 1472 B to a station 1 m away, and mean airtime of an
+/// exchange [us].
 fn simulated(ap: ApConfig, seconds: f64) -> (f64, f64) {
     let mut wlan = build(ap, vec![station(1.0, 0.0)], 1);
     let got = saturate(&mut wlan, &[Source::down(0, 1500)], 0.1, 0.1 + seconds);
@@ -28,7 +28,7 @@ fn near(what: &str, got: f64, want: f64, tolerance: f64) {
     assert!((got / want - 1.0).abs() < tolerance, "{what}: {got}, not {want}");
 }
 
-/// MCS 7, answers at 24 Mbit/s: RTS 28, SIFS 16, CTS 28, SIFS 16 before each exchange. A single
+/// MCS 7, responses at 24 Mbit/s: RTS 28, SIFS 16, CTS 28, SIFS 16 before each exchange. A single
 /// MPDU: 43 + 67.5 + 88 + 232 + 16 + 28 = 474.5 us for 11 776 bit, 24.82 Mbit/s. 28 in an A-MPDU:
 /// 40 + 4 ceil((8 * 43 230 + 22) / 260) = 5364 us, 43 + 67.5 + 88 + 5364 + 16 + 32 = 5610.5 us,
 /// 58.77 Mbit/s.
@@ -57,7 +57,7 @@ fn an_amsdu_gets_its_closed_form() {
 
 /// 65535 B hold 1 + (65 535 - 1542) / 1544 = 42 MPDUs, 41 * 1544 + 1542 = 64 846 B: at 40 MHz and
 /// MCS 9 (720 bit a symbol) 40 + 4 ceil((8 * 64 846 + 22) / 720) = 2924 us, with the block ack 2956
-/// us on the air.
+/// us of airtime.
 #[test]
 fn max_ampdu_limits_the_ampdu() {
     let aggregation = AggregationConfig { max_ampdu: Bytes(65_535), ..AggregationConfig::default() };
@@ -70,8 +70,8 @@ fn max_ampdu_limits_the_ampdu() {
 /// ns-3's manual (wifi-spectrum-per-example) at 50 m, free space, 5.18 GHz, noise figure 7 dB: with
 /// 1 dBm an SNR of 14.25 dB, MCS 0 to 2 at their full rate, MCS 3 22.96 Mbit/s with 1 % of the
 /// frames lost, none from MCS 4 on; with 16 dBm 29.27 dB, and MCS 7 58.18 Mbit/s. Its beacons, its
-/// association and its A-MPDUs of at most 65535 B make 0.3 to 3 % less. Ours: the closed form of
-/// the ladder, of which what the error model lets through arrives.
+/// association and its A-MPDUs of at most 65535 B make 0.3 to 3 % less. Expected here: the closed
+/// form of the ladder times the share of frames that the error model delivers.
 #[test]
 fn loss_by_distance_is_that_of_the_manual() {
     let run = |mcs, power| {

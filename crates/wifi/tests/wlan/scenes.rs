@@ -18,12 +18,11 @@ fn with_power(station: StationConfig, power: f64) -> StationConfig {
     StationConfig { radio: DeviceRadioConfig { power: Dbm(power), ..station.radio }, ..station }
 }
 
-/// Two stations on both sides of the access point. Free space at 5.18 GHz costs 46.73 dB + 20
-/// log10(d). At 0 dBm and 50 m the access point receives each at -80.7 dBm, 13.2 dB above the noise
-/// of
-/// -93.97 dBm: enough for MCS 1. The stations, 100 m apart, receive each other at -86.7 dBm, below
-/// -82 dBm. Frames of 1538 B at 13 Mbit/s take 996 us: without RTS they hit each other most of the
-/// time; with it only RTS do. (E.g. L. Kleinrock, F. Tobagi, IEEE Trans. Commun. 23(12), 1975.)
+/// Two stations on both sides of the access point. The loss of free space at 5.18 GHz is 46.73 dB +
+/// 20 log10(d). At 0 dBm and 50 m the access point receives each at -80.7 dBm, 13.2 dB above the
+/// noise of -93.97 dBm: enough for MCS 1. The stations, 100 m apart, receive each other at -86.7
+/// dBm, below -82 dBm. Frames of 1538 B at 13 Mbit/s take 996 us: without RTS they collide most of
+/// the time; with it only RTS do. (E.g. L. Kleinrock, F. Tobagi, IEEE Trans. Commun. 23(12), 1975.)
 #[test]
 fn hidden_stations_need_rts() {
     let pair = || vec![with_power(station(50.0, 0.0), 0.0), with_power(station(-50.0, 0.0), 0.0)];
@@ -47,9 +46,9 @@ fn hidden_stations_need_rts() {
     assert!((0.8..1.25).contains(&ratio), "{shares:?}");
 }
 
-/// Two pairs on one channel, each pair 2 m apart, the senders within hearing, the receivers far on
-/// both sides: an exposed sender keeps quiet although both could send. Each gets about half of what
-/// one alone gets.
+/// Two pairs on one channel, each pair 2 m apart, the senders within detection range, the receivers
+/// far on both sides: an exposed sender defers although both could transmit. Each gets about half
+/// of the throughput of one alone.
 #[test]
 fn exposed_senders_share_the_medium() {
     use lasthop_units::{ApId, Id};
@@ -78,8 +77,8 @@ fn exposed_senders_share_the_medium() {
     let [a, b] = run(50.0);
     let [c, d] = run(2_000.0);
     println!("near {a:.1} {b:.1}, far {c:.1} {d:.1}");
-    // Both find the other's frames, and when both begin at once both get through: 29 dB above the
-    // other.
+    // Both detect the other's frames, and when both begin at once both frames are received: 29 dB
+    // above the other.
     assert!((58.0..67.0).contains(&(a + b)), "{a} {b}");
     assert!((a / b - 1.0).abs() < 0.2, "{a} {b}");
     assert!(c > 59.0 && d > 59.0, "{c} {d}");
@@ -108,7 +107,7 @@ fn categories_have_their_order() {
     let got = saturate(&mut build(ap, stations, 1), &sources, 1.0, 11.0);
     println!("{got:?}");
     assert!(got.windows(2).all(|w| w[1] > 3 * w[0] / 2), "{got:?}");
-    // Two categories that differ in nothing but the window: 7 against 15.
+    // Two categories that differ only in the window: 7 against 15.
     let mut ap = quiet(7);
     ap.aggregation.ampdu = false;
     ap.edca.video = one(7, 7, 3);
@@ -126,9 +125,9 @@ fn categories_have_their_order() {
     assert!((1.7..2.4).contains(&ratio), "{ratio}");
 }
 
-/// Voice alone starves background, which is what the parameters say and no defect: without
-/// collisions voice waits 2 + 3 slots at most, background counts only from the seventh on (the
-/// zones of J. Robinson and T. Randhawa, IEEE JSAC 22(5), 2004).
+/// Voice alone starves background, as follows from the parameters: without collisions voice waits
+/// 2 + 3 slots at most, background counts only from the seventh on (the zones of J. Robinson and T.
+/// Randhawa, IEEE JSAC 22(5), 2004).
 #[test]
 fn voice_leaves_background_nothing() {
     let mut ap = quiet(7);
@@ -146,7 +145,7 @@ fn voice_leaves_background_nothing() {
 /// chain of both back-offs, solved here, against the simulation. AIFSN 2 and 7, windows 7 and 7
 /// that never widen.
 #[test]
-fn a_late_aifs_gets_what_the_chain_of_back_offs_says() {
+fn a_late_aifs_gets_the_share_of_the_chain_of_back_offs() {
     let (late, window) = (7 - 2, 8_usize);
     let mut p = vec![1.0 / 64.0; 64]; // by back-off of the early one, then of the late one, when an idle period begins
     let mut won = [0.0; 2];
@@ -155,8 +154,7 @@ fn a_late_aifs_gets_what_the_chain_of_back_offs_says() {
         won = [0.0; 2];
         for (at, chance) in p.iter().enumerate() {
             let (early, behind) = (at / window, at % window);
-            // EDCA takes a slot off at its beginning, and one at the end of AIFS (clause
-            // 10.22.2.4).
+            // EDCA counts a slot at its beginning, and one at the end of AIFS (clause 10.22.2.4).
             match early.cmp(&(late + behind)) {
                 std::cmp::Ordering::Less => {
                     won[0] += chance;
@@ -207,7 +205,8 @@ fn a_txop_holds_as_many_exchanges_as_fit() {
 /// The same with A-MPDUs, a TXOP of 2 ms and RTS and CTS before all: RTS 28, SIFS 16, CTS 28, SIFS
 /// 16, PPDU, SIFS 16, block ack 32 us leave the PPDU 1864 us: (1864 - 40) / 4 = 456 symbols of 260
 /// bits are 118 538 bits less 22, 14 817 B: 9 subframes of 1544 B (the last 1542 B). 40 + 4
-/// ceil((8 * 13 894 + 22) / 260) = 1752 us, the exchange 1888 us; what is left takes nothing more.
+/// ceil((8 * 13 894 + 22) / 260) = 1752 us, the exchange 1888 us; the rest has no room for another
+/// frame.
 #[test]
 fn a_txop_holds_rts_and_cts_too() {
     let mut ap = ApConfig { rts_threshold: Some(Bytes(500)), ..quiet(7) };
@@ -217,7 +216,7 @@ fn a_txop_holds_rts_and_cts_too() {
     let mut wlan = build(ap, vec![station(2.0, 0.0)], 1);
     let got = saturate(&mut wlan, &source, 1.0, 11.0);
     let stats = wlan.link(StationId::from_index(0)).stats(End::Ap);
-    // Time on the air without the three SIFS within.
+    // Airtime does not include the three SIFS within.
     let exchange = stats.airtime as f64 / stats.ppdus as f64 / 1e3 + 3.0 * 16.0;
     assert!((exchange - 1888.0).abs() < 1.0, "{exchange} us");
     let want = 9.0 * 1500.0 * 8.0 / (1888.0 + 34.0 + 3.5 * 9.0);
@@ -225,10 +224,10 @@ fn a_txop_holds_rts_and_cts_too() {
     assert!((got / want - 1.0).abs() < 0.005, "{got}, not {want}");
 }
 
-/// Downloads of a fast (MCS 8) and a slow (MCS 0) station, single MPDUs. Taking turns both get the
-/// same throughput, below the slow one's (M. Heusse et al., INFOCOM 2003): 12 000 bit each in the
-/// sum of both exchanges. With airtime fairness each gets the same time (T. Hoiland-Jorgensen et
-/// al., USENIX ATC 2017), so throughputs go as 33.8 to 5.7 Mbit/s.
+/// Downloads of a fast (MCS 8) and a slow (MCS 0) station, single MPDUs. When the stations take
+/// turns both get the same throughput, below that of the slow one alone (M. Heusse et al., INFOCOM
+/// 2003): 12 000 bit each in the sum of both exchanges. With airtime fairness each gets the same
+/// time (T. Hoiland-Jorgensen et al., USENIX ATC 2017), so throughputs go as 33.8 to 5.7 Mbit/s.
 #[test]
 fn airtime_fairness_ends_the_anomaly() {
     let run = |fair| {
@@ -251,19 +250,19 @@ fn airtime_fairness_ends_the_anomaly() {
     let each = 12_000.0 / (fast + slow);
     assert!(turns.iter().all(|t| (t / each - 1.0).abs() < 0.01), "{turns:?}, not {each}");
     assert!((share - 1.0).abs() < 0.02, "{share}");
-    // The same time on the air: PPDUs and answers, without what is idle between them.
+    // The same airtime: PPDUs and responses, without the idle time between them.
     let want = (1944.0 + 44.0) / (200.0 + 28.0);
     assert!((fair[0] / fair[1] / want - 1.0).abs() < 0.02, "{fair:?}, ratio not {want}");
 }
 
 /// A bulk flow and one of a packet of 100 B every 53 ms to the same station at 6.5 Mbit/s, single
 /// MPDUs: an exchange of the bulk takes 2114.5 us (see above). FQ-CoDel serves the sparse flow
-/// next: it waits for the exchange on the air and takes 390 us itself (a PPDU of 220 us). Behind
-/// a driver that has taken 200 packets it waits for all of them, one in 53 ms of which is sparse
-/// too: T = 200 * 2114.5 us - (T / 53 ms) (2114.5 - 390) us. With airtime queue limits a station
-/// alone has 12 ms below: 1500 B are 1846 us, so the seventh packet is still passed down, and one
-/// waits for six or seven of them and for its own way down. Nothing of it costs throughput. (T.
-/// Hoiland-Jorgensen et al., USENIX ATC 2017, show what the queue of a driver does.)
+/// next: it waits for the present exchange and takes 390 us itself (a PPDU of 220 us). Behind a
+/// driver that has taken 200 packets it waits for all of them, one in 53 ms of which is sparse too:
+/// T = 200 * 2114.5 us - (T / 53 ms) (2114.5 - 390) us. With airtime queue limits a station alone
+/// has 12 ms below: 1500 B are 1846 us, so the seventh packet is still passed to the driver, and a
+/// sparse packet waits for six or seven of them and until it is passed itself. Throughput does not
+/// decrease. (T. Hoiland-Jorgensen et al., USENIX ATC 2017, show what the queue of a driver does.)
 #[test]
 fn airtime_queue_limits_keep_the_drivers_queue_short() {
     let run = |driver| {
@@ -285,9 +284,9 @@ fn airtime_queue_limits_keep_the_drivers_queue_short() {
     }
 }
 
-/// Ten packets to one station, then ten to another, all below at once, single MPDUs: a driver that
-/// is first in first out for all of them sends the ten of the first station first; one whose
-/// stations take turns alternates.
+/// Ten packets to one station, then ten to another, all in the driver's queue at once, single
+/// MPDUs: a driver with one first-in-first-out queue for all sends the ten of the first station
+/// first; one whose stations take turns alternates.
 #[test]
 fn a_drivers_queue_serves_stations_by_turns_or_the_oldest_packet() {
     for order in [DriverOrder::Turns, DriverOrder::Oldest] {
@@ -307,7 +306,7 @@ fn a_drivers_queue_serves_stations_by_turns_or_the_oldest_packet() {
             to.extend(out.delivered.drain(..).map(|(station, ..)| station.index()));
         }
         assert_eq!(to.len(), 20);
-        // The first packet is on its way before the second station has one.
+        // The first packet is sent before the second station has one.
         let changes = to.windows(2).filter(|pair| pair[0] != pair[1]).count();
         let expected = if order == DriverOrder::Oldest { 1..=1 } else { 18..=19 };
         assert!(expected.contains(&changes), "{order:?}: {to:?}");

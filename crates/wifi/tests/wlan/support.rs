@@ -1,4 +1,4 @@
-//! A wireless LAN that is kept busy, and what comes out of it.
+//! A saturated wireless LAN, and its deliveries.
 
 use lasthop_net::Item;
 use lasthop_units::{ApId, Ecn, FlowId, Id, IndexVec, Instant, Metres, PacketId, StationId};
@@ -61,14 +61,14 @@ pub fn build(ap: ApConfig, stations: Vec<StationConfig>, seed: u64) -> Wlan {
     Wlan::new(&config, seed)
 }
 
-/// Bytes that each source got through from `from` to `until` seconds, its queue never empty.
+/// Bytes delivered of each source from `from` to `until` seconds, with queues that are never empty.
 pub fn saturate(wlan: &mut Wlan, sources: &[Source], from: f64, until: f64) -> Vec<u64> {
     let mut out = WlanOutput::default();
     let mut got = vec![0; sources.len()];
     let stop = Instant((until * 1e9) as u64);
     let fill = |wlan: &mut Wlan, now, s: &Source, n, out: &mut WlanOutput| {
         for _ in 0..n {
-            // The packet's number says which source it is from.
+            // The packet's number identifies its source.
             let id = sources.iter().position(|o| std::ptr::eq(o, s)).unwrap();
             wlan.push(now, StationId::from_index(s.station), s.end, packet(s.size, id), s.category, out);
         }

@@ -1,5 +1,5 @@
 //! The AM RLC entity (TS 36.322 clause 4.2.1.3): transmitting side, receiving side, and the STATUS
-//! PDUs by which the one answers the other's polls.
+//! PDUs with which a receiver answers polls.
 //!
 //! Sequence numbers are kept unwrapped (`u64`) under the standard's names and wrap only on the
 //! wire: `unwrap` with VT(A) or VR(R) is the modulus base of clause 7.1.
@@ -24,7 +24,7 @@ use super::{
 };
 use lasthop_bearer::End;
 
-/// An AM RLC entity. `P` is what received data fields hold: descriptors, or bytes.
+/// An AM RLC entity. `P` is the content of received data fields: descriptors, or bytes.
 #[derive(Debug)]
 pub struct Am<P: Payload = Span> {
     format: Format,
@@ -33,7 +33,7 @@ pub struct Am<P: Payload = Span> {
     rx: AmRx<P>,
     t_status_prohibit: Option<Instant>,
     status_prohibit: Duration,
-    /// When the rest of a report that a grant cut is due.
+    /// When the rest of a report that a grant has truncated is due.
     rest_due: Option<Instant>,
     one_pdu_per_grant: bool,
     no_reestablishment: bool,
@@ -46,9 +46,9 @@ pub struct Am<P: Payload = Span> {
 /// LteRlcAm::ReportBufferStatusTimer.
 const REPORT_PERIOD: Duration = Duration::from_millis(20);
 
-/// The rest of a report that a grant cut waits so long at least, so that what the report named may
-/// arrive: 4 ms for the report, 4 ms for the repetition, 8 ms if HARQ sends one of the two again,
-/// and 4 ms for grants.
+/// Minimum delay of the rest of a truncated report, so that the PDUs that the report named may
+/// arrive: 4 ms for the report, 4 ms for the retransmission, 8 ms if HARQ retransmits one of the
+/// two, and 4 ms for grants.
 const REST_WAIT: Duration = Duration::from_millis(20);
 
 /// The state variables of TS 36.322 clause 7.1, wrapped as on the wire.
@@ -101,7 +101,7 @@ impl<P: Payload> Am<P> {
         }
     }
 
-    /// What the link would carry for this entity's buffer.
+    /// Sets the rate that the link would offer to this entity's buffer.
     pub fn set_rate(&mut self, now: Instant, rate: Bitrate) {
         self.tx.buffer.set_rate(now, rate);
     }
@@ -115,7 +115,7 @@ impl<P: Payload> Am<P> {
         self.tx.buffer.set_aqm(aqm);
     }
 
-    /// An SDU from upper layers.
+    /// Takes in an SDU from upper layers.
     #[inline]
     pub fn push(&mut self, now: Instant, sdu: Sdu, out: &mut RlcOutput<P::Sdu>) {
         self.stats.sdus_in += 1;
@@ -128,10 +128,10 @@ impl<P: Payload> Am<P> {
         }
     }
 
-    /// Reports the buffers to MAC, if reports are made at events only. What was sent counts until
-    /// it is acknowledged.
-    // LteRlcAm::DoReportBufferStatus: retxQueueSize = m_retxBufferSize + m_txedBufferSize; a report
-    // of nothing is not made.
+    /// Reports the buffers to MAC, if reports are made at events only. PDUs that were sent count
+    /// until they are acknowledged.
+    // LteRlcAm::DoReportBufferStatus: retxQueueSize = m_retxBufferSize + m_txedBufferSize; an empty
+    // report is not made.
     #[cold]
     fn report(&mut self, now: Instant) {
         let prohibited = self.t_status_prohibit.is_some_and(|t| t > now);
@@ -150,7 +150,7 @@ impl<P: Payload> Am<P> {
         }
     }
 
-    /// The timer of reports has expired (LteRlcAm::ExpireRbsTimer).
+    /// Processes the expiry of the timer of reports (LteRlcAm::ExpireRbsTimer).
     #[cold]
     fn report_again(&mut self, now: Instant) {
         let window = &self.tx.window;
@@ -164,7 +164,7 @@ impl<P: Payload> Am<P> {
         }
     }
 
-    /// A transmission opportunity: PDUs are appended to `pdus`, at most `grant` in all; returns the
+    /// Uses a transmission opportunity: appends PDUs to `pdus`, at most `grant` in all; returns the
     /// bytes used.
     // TS 36.322 v15.1.0 clause 5.1.3.1.1: control PDUs have priority over data PDUs,
     // retransmissions over new AMD PDUs.
@@ -200,19 +200,19 @@ impl<P: Payload> Am<P> {
         pdu: &mut super::DataPdu<Span>,
         out: &mut RlcOutput<P::Sdu>,
     ) -> bool {
-        // A retransmission that waits for a larger grant is not overtaken by new data.
+        // New data does not overtake a retransmission that waits for a larger grant.
         self.tx.window.retx_is_empty() && self.tx.pull_new(now, left, pdu, &mut self.stats, out)
     }
 
     fn pull_status(&mut self, now: Instant, left: &mut Grant, pdus: &mut Vec<Pdu>) {
         // TS 36.322 v15.1.0 clause 5.2.3: while t-StatusProhibit does not run, a triggered STATUS
-        // PDU leaves at the first transmission opportunity.
+        // PDU is sent at the first transmission opportunity.
         if !self.report_is_due() {
             return;
         }
         let mut status = self.spare_status.pop().unwrap_or_default();
         // LteRlcAm reports 4 B where the standard's STATUS PDU without NACKs has 2: the other two
-        // hold no NACK.
+        // are too few for a NACK.
         let room =
             if self.reports.is_some() { left.room().saturating_sub(STATUS_BYTES - 2) } else { left.room() };
         let Some(reached) = status::build(&self.rx, self.format, room, &mut status) else {
@@ -221,17 +221,17 @@ impl<P: Payload> Am<P> {
         };
         let size = self.format.status(&status);
         left.charge(size);
-        // What the grant had no room for stays due: its NACKs would otherwise wait for another
-        // trigger. It waits for t-StatusProhibit and for a round trip, since every report begins at
-        // VR(R): an earlier one would repeat the NACKs of PDUs that the peer has just sent again,
-        // and the peer would send them once more and increment RETX_COUNT. LteRlcAm discards the
-        // rest.
+        // The part of the report for which the grant had no room stays due: its NACKs would
+        // otherwise wait for another trigger. The rest waits for t-StatusProhibit and for a round
+        // trip, since every report begins at VR(R): an earlier one would repeat the NACKs of PDUs
+        // that the peer has just sent again, and the peer would send them once more and increment
+        // RETX_COUNT. LteRlcAm discards the rest.
         self.rx.status_due = false;
         let cut = self.reports.is_none() && reached < self.rx.vr_ms;
         self.rest_due = cut.then(|| now + self.status_prohibit.max(REST_WAIT));
         self.stats.status_sent += 1;
         self.stats.bytes_sent += u64::from(size);
-        // The same clause: t-StatusProhibit starts when the STATUS PDU has gone to lower layers.
+        // Clause 5.2.3: t-StatusProhibit starts when the STATUS PDU has gone to lower layers.
         if !self.status_prohibit.is_zero() {
             self.t_status_prohibit = Some(now + self.status_prohibit);
         }
@@ -244,12 +244,12 @@ impl<P: Payload> Am<P> {
         // A status report has 15 bits at least.
         self.tx.buffer.backlog().bytes > 0 || self.tx.window.retx_bytes() > 0 || self.report_is_due()
     }
-    /// A report, or the rest of one that a grant cut, may be sent now.
+    /// True if a report, or the rest of a truncated one, may be sent now.
     const fn report_is_due(&self) -> bool {
         self.rx.status_due && self.t_status_prohibit.is_none()
     }
 
-    /// A PDU from lower layers.
+    /// Receives a PDU from lower layers.
     #[inline]
     pub fn receive(&mut self, now: Instant, pdu: &Pdu<P>, out: &mut RlcOutput<P::Sdu>) {
         self.on_time(now, out);
@@ -267,7 +267,7 @@ impl<P: Payload> Am<P> {
         }
     }
 
-    /// LteRlcAm::DoReceivePdu answers a poll whatever is missing, and reports unless
+    /// LteRlcAm::DoReceivePdu answers a poll even if earlier PDUs are missing, and reports unless
     /// t-StatusProhibit runs.
     #[cold]
     fn polled(&mut self, now: Instant) {
@@ -282,7 +282,7 @@ impl<P: Payload> Am<P> {
     pub fn poll_at(&self) -> Option<Instant> {
         Some(self.next_timer()).filter(|at| *at < Instant::MAX)
     }
-    /// The same; the end of time: never. The smaller of two numbers takes no branch.
+    /// As `poll_at`, with the end of time for None. The minimum of two numbers needs no branch.
     #[inline]
     pub(super) fn next_timer(&self) -> Instant {
         let or_never = |t: Option<Instant>| t.unwrap_or(Instant::MAX);
@@ -297,7 +297,7 @@ impl<P: Payload> Am<P> {
         at
     }
 
-    /// Timers that have expired act.
+    /// Processes the timers that have expired.
     #[inline]
     pub fn on_time(&mut self, now: Instant, out: &mut RlcOutput<P::Sdu>) {
         let expired = |t: Option<Instant>| t.is_some_and(|t| t <= now);
@@ -320,21 +320,22 @@ impl<P: Payload> Am<P> {
         }
     }
 
-    /// Upper layers want `serial` discarded; true if it was and will never be delivered.
+    /// Discards `serial` at the request of upper layers; true if it was discarded and will never be
+    /// delivered.
     pub fn discard(&mut self, serial: u64) -> bool {
         let discarded = self.tx.discard(serial).is_some();
         self.stats.sdus_discarded += u64::from(discarded);
         discarded
     }
 
-    /// Re-establishment at the wish of upper layers (TS 36.322 clause 5.4).
+    /// Re-establishes the entity at the request of upper layers (TS 36.322 clause 5.4).
     pub fn re_establish(&mut self, out: &mut RlcOutput<P::Sdu>) {
         if !self.no_reestablishment {
             self.start_anew(out);
         }
     }
 
-    /// Back to the initial state, for another node.
+    /// Returns the entity to its initial state, for another node.
     pub fn start_anew(&mut self, out: &mut RlcOutput<P::Sdu>) {
         let before = out.delivered.len();
         self.rx.re_establish(&mut self.stats, &mut out.delivered);
@@ -349,7 +350,7 @@ impl<P: Payload> Am<P> {
         out.events.push(RlcEvent::Reestablished);
     }
 
-    /// What MAC would report as available for transmission (TS 36.322 clause 4.5).
+    /// The data available for transmission that MAC would report (TS 36.322 clause 4.5).
     #[inline]
     pub fn buffer_status(&self) -> BufferStatus {
         let status = if self.report_is_due() { status::estimate(&self.rx, self.format) } else { 0 };
@@ -370,18 +371,18 @@ impl<P: Payload> Am<P> {
         self.tx.buffer.untouched()
     }
 
-    /// When the oldest SDU that is not wholly sent came in.
+    /// When the oldest SDU that is not wholly sent entered.
     pub fn oldest(&self) -> Option<Instant> {
         self.tx.buffer.oldest()
     }
 
-    /// The window is full: until the peer acknowledges something there is no new PDU (TS 36.322
+    /// True if the window is full: no new PDU is sent until the peer acknowledges one (TS 36.322
     /// clause 5.1.3.1.1).
     pub fn is_stalled(&self) -> bool {
         self.tx.is_stalled()
     }
 
-    /// Gives a PDU's memory back.
+    /// Returns a PDU's memory for reuse.
     #[inline]
     pub fn recycle(&mut self, pdu: Pdu) {
         match pdu {
@@ -431,11 +432,11 @@ impl<P: Payload> Am<P> {
         &self.stats
     }
 
-    /// Field widths of what it sends.
+    /// Field widths of the PDUs that the entity sends.
     pub const fn format(&self) -> Format {
         self.format
     }
-    /// Field widths of what it receives.
+    /// Field widths of the PDUs that the entity receives.
     pub const fn peer_format(&self) -> Format {
         self.peer
     }

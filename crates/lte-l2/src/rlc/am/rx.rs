@@ -25,7 +25,7 @@ pub(super) struct AmRx<P: Payload> {
     spare: Vec<Vec<Piece<P>>>,
     assembler: Assembler<P>,
     pub t_reordering: Option<Instant>,
-    /// A status report is wanted.
+    /// A status report is triggered.
     pub status_due: bool,
     /// SNs of polled PDUs whose status report waits for the reordering of what precedes them.
     delayed_polls: Vec<u64>,
@@ -62,7 +62,7 @@ impl<P: Payload> AmRx<P> {
     pub const fn vr_mr(&self) -> u64 {
         self.vr_r + self.format.window()
     }
-    /// `n` as on the wire.
+    /// `n` modulo 2^SN, as in PDUs.
     pub const fn wrap(&self, n: u64) -> u32 {
         self.format.wrap(n)
     }
@@ -76,7 +76,7 @@ impl<P: Payload> AmRx<P> {
         self.missing.get(at).copied().unwrap_or_else(|| self.vr_h().max(from))
     }
 
-    /// An AMD PDU or AMD PDU segment has arrived.
+    /// Receives an AMD PDU or AMD PDU segment.
     #[inline]
     pub fn receive(&mut self, now: Instant, pdu: &DataPdu<P>, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
         stats.pdus_received += 1;
@@ -148,7 +148,8 @@ impl<P: Payload> AmRx<P> {
         true
     }
 
-    /// The next PDU in sequence, whole, with nothing waiting: the common case needs no buffer.
+    /// Delivers the next PDU in sequence if it is whole and no other waits: the common case needs
+    /// no buffer.
     #[inline]
     fn pass_through(&mut self, pdu: &DataPdu<P>, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
         let n = pdu.elements.len();
@@ -204,7 +205,7 @@ impl<P: Payload> AmRx<P> {
         self.vr_ms = self.vr_ms.max(self.vr_r);
     }
 
-    /// A poll has been received.
+    /// Processes a received poll.
     // TS 36.322 v15.1.0 clause 5.2.3: a report is triggered if the PDU is one to be discarded by
     // clause 5.1.3.2.2, or if SN < VR(MS) or SN >= VR(MR); otherwise as soon as this holds.
     #[inline]
@@ -225,7 +226,7 @@ impl<P: Payload> AmRx<P> {
         }
     }
 
-    /// t-Reordering has expired.
+    /// Processes the expiry of t-Reordering.
     // TS 36.322 v15.1.0 clause 5.1.3.2.4: VR(MS) becomes the SN of the first AMD PDU with SN >=
     // VR(X) that is not complete; if VR(H) > VR(MS), t-Reordering starts and VR(X) becomes VR(H).
     // Clause 5.2.3: the expiry triggers a STATUS report.

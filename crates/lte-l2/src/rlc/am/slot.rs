@@ -1,4 +1,4 @@
-//! One AMD PDU in the reception buffer: whole, or the byte segments of it that have come.
+//! One AMD PDU in the reception buffer: whole, or the byte segments of it that were received.
 
 use crate::rlc::assembler::{Assembler, Piece};
 use crate::rlc::{DataPdu, Payload, RlcStats};
@@ -11,9 +11,9 @@ pub(super) struct Slot<P> {
     /// Length of the data field, once its last byte is known.
     total: Option<u32>,
     received: u32,
-    /// Pieces that went to the assembler already.
+    /// Number of pieces that were passed to the assembler.
     handed: usize,
-    /// Up to where they reach.
+    /// The byte up to which these pieces reach.
     handed_to: u32,
 }
 
@@ -23,14 +23,14 @@ impl<P> Default for Slot<P> {
     }
 }
 
-/// What a PDU or segment added to a slot.
+/// The result of adding a PDU or segment to a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Added {
     /// Bytes that were missing.
     New,
-    /// Nothing: all of it was here.
+    /// Nothing: all bytes had been received.
     Duplicate,
-    /// It contradicts what is here.
+    /// It contradicts the bytes received before.
     Invalid,
 }
 
@@ -40,7 +40,7 @@ impl<P: Payload> Slot<P> {
         pieces.clear();
         Slot { pieces, ..Slot::default() }
     }
-    /// The memory.
+    /// Returns the slot's memory.
     pub fn into_pieces(self) -> Vec<Piece<P>> {
         self.pieces
     }
@@ -52,7 +52,7 @@ impl<P: Payload> Slot<P> {
         self.received == 0
     }
 
-    /// Adds the bytes of `pdu` that are not here yet.
+    /// Adds the bytes of `pdu` that were not received before.
     // TS 36.322 v15.1.0 clause 5.1.3.2.2: bytes that have been received before are discarded.
     pub fn add(&mut self, pdu: &DataPdu<P>) -> Added {
         let so = pdu.segment.map_or(0, |s| s.so);
@@ -88,7 +88,7 @@ impl<P: Payload> Slot<P> {
         if self.received > before || completes { Added::New } else { Added::Duplicate }
     }
 
-    /// Inserts what of `piece` is not here.
+    /// Inserts the bytes of `piece` that were not received before.
     #[inline]
     fn insert(&mut self, mut piece: Piece<P>) {
         if self.pieces.last().is_none_or(|l| l.so + l.len <= piece.so) {
@@ -117,7 +117,7 @@ impl<P: Payload> Slot<P> {
         }
     }
 
-    /// Hands over the pieces that continue the byte sequence.
+    /// Passes the pieces that continue the byte sequence to the assembler.
     #[inline]
     pub fn hand_over(&mut self, to: &mut Assembler<P>, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
         while let Some(p) = self.pieces.get(self.handed).filter(|p| p.so == self.handed_to) {
@@ -127,7 +127,7 @@ impl<P: Payload> Slot<P> {
         }
     }
 
-    /// Hands over all pieces, with a gap wherever bytes are missing.
+    /// Passes all pieces to the assembler, with a gap wherever bytes are missing.
     pub fn hand_over_all(&mut self, to: &mut Assembler<P>, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
         self.hand_over(to, stats, out);
         while let Some(p) = self.pieces.get(self.handed) {
@@ -140,7 +140,8 @@ impl<P: Payload> Slot<P> {
         }
     }
 
-    /// The missing byte ranges `[from, to]`, the last one open if the end is not known.
+    /// Calls `f` with the missing byte ranges `[from, to]`, the last one open if the end is not
+    /// known.
     pub fn gaps(&self, mut f: impl FnMut(u32, Option<u32>)) {
         let mut at = 0;
         for p in &self.pieces {
@@ -158,7 +159,7 @@ impl<P: Payload> Slot<P> {
 }
 
 impl<P: Payload> Piece<P> {
-    /// The first `len` bytes and the rest.
+    /// Splits off the first `len` bytes.
     fn split(self, len: u32) -> (Piece<P>, Piece<P>) {
         let rest = Piece {
             so: self.so + len,

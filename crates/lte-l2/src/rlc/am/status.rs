@@ -4,8 +4,8 @@ use super::rx::AmRx;
 use crate::rlc::pdu::SO_END;
 use crate::rlc::{Format, Nack, Payload, StatusPdu};
 
-/// Fills `status` with the report that fits `room` bytes; its ACK_SN, or None if not even that
-/// fits. A report that is cut ends below VR(MS).
+/// Fills `status` with the report that fits `room` bytes; returns its ACK_SN, or None if even that
+/// does not fit. A truncated report ends below VR(MS).
 // TS 36.322 v15.1.0 clause 5.2.3: it names the incomplete AMD PDUs with VR(R) <= SN < VR(MR), by SN
 // and within a PDU by byte, as far as the report fits the grant. Of these only SN < VR(MS) may be
 // named: by clause 7.1 VR(MS) is the highest value that ACK_SN may have.
@@ -21,8 +21,8 @@ pub(super) fn build<P: Payload>(
     }
     free -= format.status_fixed_bits();
     status.nacks.clear();
-    // The same clause: ACK_SN is the SN of the next PDU that is not received and that the report
-    // does not name as missing.
+    // Clause 5.2.3: ACK_SN is the SN of the next PDU that is not received and that the report does
+    // not name as missing.
     let mut ack_sn = rx.vr_ms;
     for &sn in rx.missing.iter().take_while(|&&sn| sn < rx.vr_ms) {
         if !add_missing(rx, sn, format, &mut free, status) {
@@ -34,7 +34,7 @@ pub(super) fn build<P: Payload>(
     Some(ack_sn)
 }
 
-/// Adds the NACKs of one PDU, all of them or none: what lies before ACK_SN and is not named counts
+/// Adds the NACKs of one PDU, all of them or none: the bytes before ACK_SN that no NACK names count
 /// as received.
 fn add_missing<P: Payload>(
     rx: &AmRx<P>,
@@ -56,9 +56,9 @@ fn add_missing<P: Payload>(
     let portion = status.nacks[before].portion.is_some();
     let fitting = (*free / format.nack_bits(portion)) as usize;
     if before == 0 && fitting > 0 && status.nacks.len() > fitting {
-        // The first PDU has more gaps than the grant can name: its last NACK covers the rest, so
-        // that even the smallest grants make progress. (The standard is silent; bytes received
-        // twice are discarded.)
+        // The first PDU has more gaps than the grant can name. Its last NACK covers the rest, so
+        // that the transfer makes progress even with the smallest grants. (The standard does not
+        // define this case; bytes received twice are discarded.)
         let end = status.nacks.last().and_then(|n| n.portion).map_or(SO_END, |p| p.1);
         status.nacks.truncate(fitting);
         if let Some((_, to)) = status.nacks.last_mut().and_then(|n| n.portion.as_mut()) {

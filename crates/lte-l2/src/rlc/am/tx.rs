@@ -18,7 +18,7 @@ pub(super) struct AmTx {
     format: Format,
     shortcuts: Shortcuts,
     pub buffer: TxBuffer,
-    /// Holds VT(A) and VT(S).
+    /// Contains VT(A) and VT(S).
     pub window: Window,
     /// POLL_SN.
     pub poll_sn: u64,
@@ -75,8 +75,8 @@ impl AmTx {
         grant.room() > self.format.fixed(false) && !(self.window.retx_is_empty() && self.buffer.is_empty())
     }
 
-    /// One PDU or segment from the retransmission buffer; false if nothing is pending or nothing
-    /// fits.
+    /// Takes one PDU or segment from the retransmission buffer; false if nothing is pending or
+    /// nothing fits.
     pub fn pull_retx(
         &mut self,
         now: Instant,
@@ -89,8 +89,8 @@ impl AmTx {
         let sent = self.window.get(sn);
         let room = grant.room();
         let whole = (from, to) == (0, sent.data) && sent.size <= room;
-        // TS 36.322 v15.1.0 clause 5.2.1: an AMD PDU that fits the grant whole goes as it is but
-        // for its P field; otherwise a segment of it that fits.
+        // TS 36.322 v15.1.0 clause 5.2.1: an AMD PDU that fits the grant whole is sent unchanged
+        // but for its P field; otherwise a segment of it that fits.
         if !whole && self.shortcuts.no_resegmentation {
             return false;
         }
@@ -113,7 +113,8 @@ impl AmTx {
         true
     }
 
-    /// One new PDU; false if there is nothing to send, no room or no window.
+    /// Builds one new PDU; false if there is no data, no room in the grant or no room in the
+    /// window.
     #[inline]
     pub fn pull_new<S>(
         &mut self,
@@ -149,10 +150,11 @@ impl AmTx {
         true
     }
 
-    /// Whether the PDU just assembled carries a poll, with all that follows if it does.
+    /// Decides whether the PDU just assembled carries a poll, and updates the state variables if it
+    /// does.
     #[inline]
     fn poll(&mut self, now: Instant, stats: &mut RlcStats) -> bool {
-        // TS 36.322 v15.1.0 clause 5.2.2.1: a poll goes if PDU_WITHOUT_POLL >= pollPDU, if
+        // TS 36.322 v15.1.0 clause 5.2.2.1: a poll is sent if PDU_WITHOUT_POLL >= pollPDU, if
         // BYTE_WITHOUT_POLL >= pollByte, if transmission and retransmission buffer are empty after
         // this PDU (PDUs that wait for an acknowledgement do not count), or if no new PDU can be
         // sent after it, as when the window stalls.
@@ -174,7 +176,7 @@ impl AmTx {
         due
     }
 
-    /// t-PollRetransmit has expired.
+    /// Processes the expiry of t-PollRetransmit.
     // TS 36.322 v15.1.0 clause 5.2.2.3: if both buffers are empty (PDUs that wait for an
     // acknowledgement do not count), or no new PDU can be sent, the AMD PDU with SN = VT(S) - 1, or
     // any that is not acknowledged, is considered for retransmission. A data PDU carries a poll.
@@ -227,12 +229,12 @@ impl AmTx {
         }
     }
 
-    /// A STATUS PDU has arrived (TS 36.322 clauses 5.2.1, 5.2.2.2).
+    /// Processes a STATUS PDU (TS 36.322 clauses 5.2.1, 5.2.2.2).
     pub fn on_status<S>(&mut self, status: &StatusPdu, stats: &mut RlcStats, out: &mut RlcOutput<S>) {
         let vt_a = self.window.vt_a();
         let ack_sn = self.format.unwrap(status.ack_sn, vt_a);
         // TS 36.322 v15.1.0 clause 5.5.1: a PDU with invalid values is discarded. An ACK_SN outside
-        // [VT(A), VT(S)] is one, unless it lies in the window below VT(A): a newer report has
+        // [VT(A), VT(S)] is invalid, unless it is in the window below VT(A): a newer report has
         // overtaken this one.
         if ack_sn > self.window.vt_s() {
             let overtaken = ack_sn >= self.format.modulus().max(vt_a + self.format.window());
@@ -278,7 +280,7 @@ impl AmTx {
         }
     }
 
-    /// Acknowledges what `ack_sn` covers and this report did not name.
+    /// Acknowledges the PDUs that `ack_sn` covers and this report did not name.
     fn take_acks<S>(&mut self, ack_sn: u64, out: &mut RlcOutput<S>) {
         let Self { window, holes, acked_to, reports, .. } = self;
         if !holes.is_empty() {
@@ -300,7 +302,7 @@ impl AmTx {
         *acked_to = ack_sn.max(*acked_to);
     }
 
-    /// Back to the initial state; what was in it is dropped.
+    /// Returns the transmitter to its initial state; its SDUs are dropped.
     // TS 36.322 v15.1.0 clause 5.4: SDUs and AMD PDUs of the transmitting side are discarded,
     // timers stop, state variables get their initial values.
     pub fn re_establish<S>(&mut self, out: &mut RlcOutput<S>) {
@@ -317,13 +319,13 @@ impl AmTx {
         self.holes.clear();
     }
 
-    /// Discards an SDU at the wish of upper layers.
+    /// Discards an SDU at the request of upper layers.
     pub fn discard(&mut self, serial: u64) -> Option<Sdu> {
         if self.shortcuts.no_discard { None } else { self.buffer.discard(serial) }
     }
 }
 
-/// The framing info of a PDU made of spans.
+/// Sets the framing info of a PDU made of spans.
 fn set_framing(pdu: &mut DataPdu<super::Span>) {
     let is_end = |e: &crate::rlc::Element<super::Span>| e.payload.offset + e.len == e.payload.sdu.size;
     pdu.starts = pdu.elements.first().is_some_and(|e| e.payload.offset == 0);
@@ -335,7 +337,7 @@ pub(in crate::rlc) fn blank(elements: Vec<crate::rlc::Element<super::Span>>) -> 
     DataPdu { sn: 0, poll: false, starts: true, ends: true, segment: None, elements }
 }
 
-/// The PDU as AM sends it.
+/// Wraps a PDU as AM sends it.
 pub(super) const fn amd(pdu: DataPdu<super::Span>) -> Pdu {
     Pdu::Amd(pdu)
 }

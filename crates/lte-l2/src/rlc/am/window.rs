@@ -1,5 +1,5 @@
-//! The transmitting window: AMD PDUs that wait for their acknowledgement, and the portions of them
-//! that are pending for retransmission.
+//! The transmitting window: AMD PDUs that are not acknowledged yet, and the portions of them that
+//! are pending for retransmission.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use crate::rlc::build::Field;
 use crate::rlc::{Element, Format, Sdu, Span};
 
-/// An AMD PDU that was sent: which bytes of the SDU stream its data field holds.
+/// An AMD PDU that was sent, with the bytes of the SDU stream in its data field.
 #[derive(Clone, Debug)]
 pub(super) struct Sent {
     /// Number of the first SDU in `Window::sdus`.
@@ -93,13 +93,13 @@ impl Window {
         &self.sent[(sn - self.vt_a) as usize]
     }
 
-    /// An SDU of which the first byte enters a PDU.
+    /// Adds an SDU whose first byte enters a PDU.
     #[inline]
     pub fn begin_sdu(&mut self, sdu: Sdu) {
         self.sdus.push_back(Flight { sdu, acked: 0 });
     }
 
-    /// A PDU with SN = VT(S), of which `elements` are the last SDUs begun.
+    /// Adds a PDU with SN = VT(S), of which `elements` are the last SDUs begun.
     #[inline]
     pub fn push(&mut self, elements: &[Element<Span>], field: &Field) {
         self.sent.push_back(Sent {
@@ -114,7 +114,7 @@ impl Window {
         });
     }
 
-    /// Positive acknowledgement of `sn`: SDUs complete with it go to `confirmed`.
+    /// Acknowledges `sn` positively: SDUs complete with it go to `confirmed`.
     #[inline]
     pub fn ack(&mut self, sn: u64, confirmed: &mut Vec<Sdu>) {
         let i = (sn - self.vt_a) as usize;
@@ -137,7 +137,7 @@ impl Window {
         }
     }
 
-    /// Moves VT(A) over what is acknowledged.
+    /// Moves VT(A) over acknowledged PDUs.
     // TS 36.322 v15.1.0 clause 7.1: VT(A) is the SN of the AMD PDU whose acknowledgement is the
     // next in sequence.
     #[inline]
@@ -152,7 +152,7 @@ impl Window {
         }
     }
 
-    /// Adds `[from, to)` of `sn` to what is pending; true if some byte of it was not.
+    /// Adds `[from, to)` of `sn` to the pending portions; true if some byte of it was not pending.
     pub fn add_pending(&mut self, sn: u64, from: u32, to: u32) -> bool {
         let i = (sn - self.vt_a) as usize;
         let format = self.format;
@@ -186,7 +186,7 @@ impl Window {
         self.get(sn).pending[0]
     }
 
-    /// The first `bytes` of the first pending portion of `sn` are sent.
+    /// Removes the first `bytes` of the first pending portion of `sn`, which are sent.
     pub fn take_pending(&mut self, sn: u64, bytes: u32) {
         let i = (sn - self.vt_a) as usize;
         let s = &mut self.sent[i];
@@ -214,7 +214,7 @@ impl Window {
         self.retx.remove(at);
     }
 
-    /// The bytes `[from, to)` of PDU `sn`, as many as `field` takes.
+    /// Reads the bytes `[from, to)` of PDU `sn`, as many as `field` takes.
     pub fn read(
         &self,
         sn: u64,
@@ -245,7 +245,7 @@ impl Window {
         }
     }
 
-    /// Forgets everything; the SDUs that were not confirmed, oldest first.
+    /// Empties the window; returns the SDUs that were not confirmed, oldest first.
     pub fn drain(&mut self) -> impl Iterator<Item = Sdu> {
         self.vt_a = 0;
         self.sent.clear();

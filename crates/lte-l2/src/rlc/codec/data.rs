@@ -8,7 +8,7 @@ use lasthop_bearer::bits::{BitReader, BitWriter};
 
 /// The header of `pdu`, fixed part and extension part.
 pub(super) fn header<P>(pdu: &DataPdu<P>, format: Format) -> Vec<u8> {
-    // With room for the data that follow; a length indicator takes two octets at most.
+    // The capacity includes the data that follow; a length indicator takes two octets at most.
     let data: u32 = pdu.elements.iter().map(|e| e.len).sum();
     let mut w = BitWriter::with_capacity(data as usize + 16 + 2 * pdu.elements.len());
     // FI, 6.2.2.6: a bit is 0 where a border of the data field is a border of an SDU.

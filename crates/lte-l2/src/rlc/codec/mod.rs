@@ -1,4 +1,4 @@
-//! Exact bytes of RLC PDUs on demand, and decoders that survive any input (TS 36.322 clause 6.2).
+//! Encoders of RLC PDUs, and decoders that accept any input without panic (TS 36.322 clause 6.2).
 
 mod data;
 mod status;
@@ -44,14 +44,14 @@ impl Payload for Chunk {
 /// Why bytes are not a PDU (TS 36.322 clause 5.5.1: such a PDU is discarded).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
-    /// The header goes on where the PDU has ended.
+    /// The PDU ends within its header.
     #[error("the PDU ends within its header")]
     Truncated,
-    /// A length indicator of zero, or more than there is: nothing would be left for the last
+    /// A length indicator of zero, or larger than the data field: no byte would remain for the last
     /// element.
     #[error("a length indicator is reserved or larger than the data field")]
     LengthIndicator,
-    /// There is a header and nothing else.
+    /// The PDU is a header without data.
     #[error("the data field is empty")]
     Empty,
     /// CPT or another field has a reserved value.
@@ -59,7 +59,7 @@ pub enum DecodeError {
     Reserved,
 }
 
-/// The bytes of `pdu`. `fill` appends the payload: the given number of bytes from the given
+/// Returns the bytes of `pdu`. `fill` appends the payload: the given number of bytes from the given
 /// position of an SDU.
 pub fn encode(pdu: &Pdu, format: Format, mut fill: impl FnMut(&Span, u32, &mut Vec<u8>)) -> Vec<u8> {
     let (mut bytes, elements) = match pdu {

@@ -33,7 +33,7 @@ pub struct Um<P: Payload = Span> {
     spare: Vec<Vec<Element<Span>>>,
 }
 
-/// LteRlcUm reports again 10 ms after an opportunity that leaves data behind.
+/// LteRlcUm reports again 10 ms after an opportunity after which data remain.
 const REPORT_PERIOD: Duration = Duration::from_millis(10);
 
 /// The state variables of TS 36.322 clause 7.1, wrapped as on the wire.
@@ -47,7 +47,7 @@ pub struct UmState {
 }
 
 impl<P: Payload> Um<P> {
-    /// The entities at `end`, in their initial state.
+    /// Creates the entities at `end`, in their initial state.
     pub fn new(config: &RlcConfig, end: End) -> Um<P> {
         let peer = config.um.format(end.peer());
         Um {
@@ -63,7 +63,7 @@ impl<P: Payload> Um<P> {
         }
     }
 
-    /// What the link would carry for this entity's buffer.
+    /// Sets the rate that the link would offer to this entity's buffer.
     pub fn set_rate(&mut self, now: Instant, rate: Bitrate) {
         self.buffer.set_rate(now, rate);
     }
@@ -77,7 +77,7 @@ impl<P: Payload> Um<P> {
         self.buffer.set_aqm(aqm);
     }
 
-    /// An SDU from upper layers.
+    /// Takes in an SDU from upper layers.
     #[inline]
     pub fn push(&mut self, now: Instant, sdu: Sdu, out: &mut RlcOutput<P::Sdu>) {
         self.stats.sdus_in += 1;
@@ -110,7 +110,7 @@ impl<P: Payload> Um<P> {
         }
     }
 
-    /// A transmission opportunity: PDUs are appended to `pdus`, at most `grant` in all; returns the
+    /// Uses a transmission opportunity: appends PDUs to `pdus`, at most `grant` in all; returns the
     /// bytes used.
     pub fn pull(
         &mut self,
@@ -150,7 +150,7 @@ impl<P: Payload> Um<P> {
         grant.bytes - left.bytes
     }
 
-    /// A PDU from lower layers.
+    /// Receives a PDU from lower layers.
     #[inline]
     pub fn receive(&mut self, now: Instant, pdu: &Pdu<P>, out: &mut RlcOutput<P::Sdu>) {
         self.on_time(now, out);
@@ -169,7 +169,7 @@ impl<P: Payload> Um<P> {
         self.rx.t_reordering.into_iter().chain(report).min()
     }
 
-    /// Timers that have expired act.
+    /// Processes the timers that have expired.
     #[inline]
     pub fn on_time(&mut self, now: Instant, out: &mut RlcOutput<P::Sdu>) {
         if self.rx.t_reordering.is_some_and(|t| t <= now) {
@@ -186,14 +186,15 @@ impl<P: Payload> Um<P> {
         }
     }
 
-    /// Upper layers want `serial` discarded; true if it was and will never be delivered.
+    /// Discards `serial` at the request of upper layers; true if it was discarded and will never be
+    /// delivered.
     pub fn discard(&mut self, serial: u64) -> bool {
         let discarded = !self.shortcuts.no_discard && self.buffer.discard(serial).is_some();
         self.stats.sdus_discarded += u64::from(discarded);
         discarded
     }
 
-    /// Re-establishment at the wish of upper layers.
+    /// Re-establishes both entities at the request of upper layers.
     // TS 36.322 v15.1.0 clause 5.4: a transmitting entity discards all SDUs; a receiving one
     // delivers, in ascending order of SN, the SDUs that it can reassemble from PDUs with SN <
     // VR(UR) and that are not delivered, and discards the other PDUs.
@@ -203,7 +204,7 @@ impl<P: Payload> Um<P> {
         }
     }
 
-    /// Back to the initial state, for another node.
+    /// Returns the entities to their initial state, for another node.
     pub fn start_anew(&mut self, out: &mut RlcOutput<P::Sdu>) {
         self.flush(out);
         self.forget(out);
@@ -211,14 +212,14 @@ impl<P: Payload> Um<P> {
         out.events.push(RlcEvent::Reestablished);
     }
 
-    /// The receiving half of a re-establishment.
+    /// Re-establishes the receiving entity.
     pub fn flush(&mut self, out: &mut RlcOutput<P::Sdu>) {
         let before = out.delivered.len();
         self.rx.re_establish(&mut self.stats, &mut out.delivered);
         self.stats.sdus_out += (out.delivered.len() - before) as u64;
     }
 
-    /// The transmitting half of a re-establishment.
+    /// Re-establishes the transmitting entity.
     pub fn forget(&mut self, out: &mut RlcOutput<P::Sdu>) {
         if let Some(reports) = &mut self.reports {
             **reports = Reports::new(REPORT_PERIOD);
@@ -227,7 +228,7 @@ impl<P: Payload> Um<P> {
         self.vt_us = 0;
     }
 
-    /// What MAC would report as available for transmission (TS 36.322 clause 4.5).
+    /// The data available for transmission that MAC would report (TS 36.322 clause 4.5).
     pub const fn buffer_status(&self) -> BufferStatus {
         BufferStatus { status: 0, retransmission: 0, new_data: self.buffer.backlog().bytes }
     }
@@ -242,12 +243,12 @@ impl<P: Payload> Um<P> {
         self.buffer.untouched()
     }
 
-    /// When the oldest SDU that is not wholly sent came in.
+    /// When the oldest SDU that is not wholly sent entered.
     pub fn oldest(&self) -> Option<Instant> {
         self.buffer.oldest()
     }
 
-    /// Gives a PDU's memory back.
+    /// Returns a PDU's memory for reuse.
     pub fn recycle(&mut self, pdu: Pdu) {
         if let Pdu::Umd(mut d) | Pdu::Amd(mut d) = pdu {
             d.elements.clear();
@@ -271,11 +272,11 @@ impl<P: Payload> Um<P> {
         &self.stats
     }
 
-    /// Field widths of what it sends.
+    /// Field widths of the PDUs that it sends.
     pub const fn format(&self) -> Format {
         self.format
     }
-    /// Field widths of what it receives.
+    /// Field widths of the PDUs that it receives.
     pub const fn peer_format(&self) -> Format {
         self.peer
     }

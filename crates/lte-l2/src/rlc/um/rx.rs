@@ -24,8 +24,8 @@ pub(super) struct UmRx<P: Payload> {
     format: Format,
     pub vr_ux: u64,
     pub vr_uh: u64,
-    /// SN of the first PDU that is not handed to reassembly yet; `held` is `[next, VR(UH))`. What
-    /// lies below VR(UR) has been handed over or is missing for good, so this is VR(UR) itself.
+    /// SN of the first PDU that is not passed to reassembly yet; `held` is `[next, VR(UH))`. Each
+    /// PDU below VR(UR) has been passed on or is missing for good, so this is VR(UR) itself.
     next: u64,
     held: VecDeque<Held<P>>,
     spare: Vec<DataPdu<P>>,
@@ -54,7 +54,7 @@ impl<P: Payload> UmRx<P> {
         self.next
     }
 
-    /// A UMD PDU has arrived.
+    /// Receives a UMD PDU.
     #[inline]
     pub fn receive(&mut self, now: Instant, pdu: &DataPdu<P>, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
         stats.pdus_received += 1;
@@ -73,7 +73,7 @@ impl<P: Payload> UmRx<P> {
             return;
         }
         if x == self.next && x == self.vr_uh {
-            // In order with nothing waiting: no buffer is needed.
+            // A PDU in order while no other waits needs no buffer.
             self.hand_over(pdu, stats, out);
             self.next += 1;
             self.vr_uh += 1;
@@ -83,7 +83,7 @@ impl<P: Payload> UmRx<P> {
         self.after_placing(now);
     }
 
-    /// TS 36.322 v15.1.0 clause 5.1.2.2.3, first half.
+    /// Places a PDU (TS 36.322 v15.1.0 clause 5.1.2.2.3, first half).
     fn place(&mut self, x: u64, pdu: &DataPdu<P>, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
         // Clause 5.1.2.2.3: if x is outside of the reordering window, VR(UH) becomes x + 1, SDUs of
         // PDUs that are now outside are reassembled and delivered in ascending order of SN, and a
@@ -110,12 +110,12 @@ impl<P: Payload> UmRx<P> {
         slot.pdu.starts = pdu.starts;
         slot.pdu.ends = pdu.ends;
         slot.pdu.elements.extend_from_slice(&pdu.elements);
-        // If the PDU with SN = VR(UR) is there, VR(UR) becomes the SN of the first PDU above that
-        // is not, and SDUs are reassembled from the PDUs below.
+        // If the PDU with SN = VR(UR) is received, VR(UR) becomes the SN of the first PDU above
+        // that is not, and SDUs are reassembled from the PDUs below.
         self.advance_received(stats, out);
     }
 
-    /// TS 36.322 v15.1.0 clause 5.1.2.2.3, second half.
+    /// Updates t-Reordering (TS 36.322 v15.1.0 clause 5.1.2.2.3, second half).
     #[inline]
     fn after_placing(&mut self, now: Instant) {
         // t-Reordering stops if VR(UX) <= VR(UR), or if VR(UX) is outside of the reordering window
@@ -137,10 +137,10 @@ impl<P: Payload> UmRx<P> {
         }
     }
 
-    /// t-Reordering has expired.
+    /// Processes the expiry of t-Reordering.
     // TS 36.322 v15.1.0 clause 5.1.2.2.4: VR(UR) becomes the SN of the first PDU with SN >= VR(UX)
-    // that is not there; SDUs are reassembled from the PDUs below; if VR(UH) > VR(UR), t-Reordering
-    // starts and VR(UX) becomes VR(UH).
+    // that is not received; SDUs are reassembled from the PDUs below; if VR(UH) > VR(UR),
+    // t-Reordering starts and VR(UX) becomes VR(UH).
     pub fn on_reordering_timer(&mut self, now: Instant, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
         self.t_reordering = None;
         stats.reordering_timeouts += 1;
@@ -149,7 +149,7 @@ impl<P: Payload> UmRx<P> {
         self.start_timer(now);
     }
 
-    /// Hands over what is received below `to` and gives the rest below it up.
+    /// Passes the PDUs received below `to` to reassembly and gives up the missing ones.
     fn advance_to(&mut self, to: u64, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
         while self.next < to {
             match self.held.pop_front() {

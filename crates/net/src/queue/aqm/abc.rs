@@ -1,5 +1,5 @@
-//! The router of Accel-Brake Control (P. Goyal and others, NSDI 2020, section 3.1): says "brake" to
-//! as many packets that their senders come to the target rate within a round trip.
+//! The router of Accel-Brake Control (P. Goyal and others, NSDI 2020, section 3.1): marks as many
+//! packets "brake" that their senders reach the target rate within a round trip.
 //!
 //! ```text
 //! tr(t) = eta mu(t) - mu(t) / delta (x(t) - d_t)^+ target rate; x: queueing delay, mu: rate of the

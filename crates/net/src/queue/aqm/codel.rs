@@ -140,7 +140,8 @@ impl CoDel {
         self.lastcount = self.count;
     }
 
-    /// Linux' `ce_threshold`: what has waited longer is marked, whatever the control law says.
+    /// Linux' `ce_threshold`: packets that have waited longer are marked, independent of the
+    /// control law.
     fn beyond_threshold(&self, sojourn: Duration, packet: Sight) -> Verdict {
         match self.params.ce_threshold {
             Some(t) if sojourn > t && packet.ecn.is_capable() => Verdict::Mark,
@@ -239,7 +240,7 @@ mod tests {
         assert_eq!(c.leaves(ms(525), NOT_ECT, ms(524), BIG), Verdict::Pass);
         assert!(!c.is_dropping());
         assert_eq!(drops(&mut c, 526, 680, NOT_ECT), [626, 671]);
-        // After more than 16 intervals it begins anew: 2.5 s later, the first two drops are a whole
+        // After more than 16 intervals it restarts: 2.5 s later, the first two drops are a whole
         // interval apart.
         c.leaves(ms(681), NOT_ECT, ms(681), BIG);
         assert_eq!(drops(&mut c, 3200, 3420, NOT_ECT), [3300, 3400]);
@@ -257,8 +258,8 @@ mod tests {
         }
     }
 
-    /// A backlog that has not been looked at for long drops several in a row: the law continues
-    /// from drop_next, not from now.
+    /// A backlog without a dequeue for a long time drops several in a row: the law continues from
+    /// drop_next, not from now.
     #[test]
     fn overdue_drops_come_in_a_row() {
         let mut c = CoDel::new(CodelParams::default());

@@ -1,6 +1,6 @@
 //! Coupled marking (RFC 9332 appendix A): one PI controller of the queueing delay, whose base
 //! probability p' is squared for Classic packets and multiplied by k for L4S packets, so that both
-//! get like rates whatever their numbers.
+//! get similar rates for any number of flows.
 //!
 //! [`Coupled`] is the controller and the two decisions; DualPI2 has two queues over it, [`Pi2`]
 //! one: the coupled AQM in a single queue (K. De Schepper and others, PI2: a linearized AQM for
@@ -13,8 +13,8 @@
 //! - In overload both decide the mark with the counter that also decides the drop. Here what is not
 //!   dropped is marked.
 //! - picoquic marks with p'_L where this file takes the larger of that and p_CL.
-//! - Linux draws at random, judges no packet while less than two MTUs wait in all, and marks an L4S
-//!   packet by its threshold whatever p_CL has decided.
+//! - Linux draws at random, marks or drops no packet while less than two MTUs wait in all, and
+//!   marks an L4S packet by its threshold for any decision of p_CL.
 //! - netsim's second `recur` takes p_C, and its L4S packets include ECT(0). Here they are ECT(1)
 //!   and CE.
 
@@ -115,7 +115,7 @@ impl Coupled {
         if drop { Verdict::Drop } else { Verdict::Mark }
     }
 
-    /// An L4S packet; `native` is the probability that its own queue gives it (appendix A.2).
+    /// Decides on an L4S packet; `native` is the probability of its own queue (appendix A.2).
     pub fn l4s(&self, native: f64, count: &mut Recur) -> Verdict {
         let (p_c, p_cl) = (self.p_c(), self.p_cl());
         if p_cl < 1.0 {
@@ -163,7 +163,7 @@ impl Pi2 {
     pub fn new(params: Pi2Params) -> Pi2 {
         Pi2 { control: Coupled::new(params), counts: Default::default() }
     }
-    /// p': Classic packets meet its square, L4S packets k times it.
+    /// p': applied to Classic packets as its square, to L4S packets times k.
     pub const fn probability(&self) -> f64 {
         self.control.p
     }
@@ -232,9 +232,9 @@ mod tests {
         a.arrives(Instant::ZERO, Backlog::default());
         a.leaves(Instant::from_millis(35), sight(Ecn::Ect0), Instant::ZERO);
         assert!((a.probability() - 0.10528).abs() < 1e-12, "{}", a.probability());
-        // The queue is empty until 100 ms: updates at 48, 64, 80 and 96 ms. The first one sees the
-        // delay fall by 32 ms: 0.10528 - 0.16 * 0.015 - 3.2 * 0.032 = 0.00048, less than the others
-        // take away.
+        // The queue is empty until 100 ms: updates at 48, 64, 80 and 96 ms. In the first one the
+        // delay has fallen by 32 ms: 0.10528 - 0.16 * 0.015 - 3.2 * 0.032 = 0.00048, less than the
+        // others subtract.
         a.arrives(Instant::from_millis(100), Backlog::default());
         assert_eq!(a.probability(), 0.0);
     }

@@ -1,15 +1,15 @@
-//! Active queue management as a pair of questions: what about a packet that arrives, what about one
-//! that leaves?
+//! Active queue management: one decision about a packet that arrives, one about a packet that
+//! leaves.
 //!
 //! An [`Aqm`] holds no packet. Its owner (a [`Queue`](crate::Queue), a flow queue of FQ-CoDel,
 //! the transmission buffer of an RLC entity) calls [`Aqm::arrives`] before it takes a packet in and
 //! [`Aqm::leaves`] when it has taken one out, in order of time, and does what the [`Verdict`] says.
-//! After a verdict of drop it takes the next one out and calls it again. An AQM owns no timer: what
-//! it does periodically it makes up for at the next call.
+//! After a verdict of drop it takes the next one out and calls it again. An AQM owns no timer:
+//! periodic updates are made up for at the next call.
 //!
-//! One file per AQM, with its parameters (`Parameters`) and what it answers (`Management`); the
-//! list `aqms!` below names them all. One that stands in front of a link, too, is a
-//! `ManagedKind` and an entry of the list of queues.
+//! One file per AQM, with its parameters (`Parameters`) and its decisions (`Management`); the list
+//! `aqms!` below names them all. One that may also be in front of a link is a `ManagedKind` and an
+//! entry of the list of queues.
 
 /// Declares the parameters of an AQM twice: alone, and with the limits of a queue.
 macro_rules! aqm_parameters {
@@ -82,7 +82,7 @@ use serde::{Deserialize, Serialize};
 use super::kind::{Site, Wrong};
 use crate::registry::Entry;
 
-/// What an AQM sees of a packet.
+/// The properties of a packet that an AQM uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sight {
     /// Its size [bytes].
@@ -100,7 +100,7 @@ pub struct Backlog {
     pub bytes: u64,
 }
 
-/// What is to be done with a packet.
+/// The decision on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It passes.
@@ -122,10 +122,10 @@ impl Verdict {
 
 /// The parameters of an AQM.
 pub(super) trait Parameters {
-    /// The AQM at work.
+    /// The running AQM.
     type Run: Management;
 
-    /// The first key that is wrong, and what is wrong with it.
+    /// The first key that is wrong, and the reason.
     fn validate(&self) -> Result<(), Wrong>;
     /// It marks ECN-capable packets, at least those of L4S.
     fn marks(&self) -> bool {
@@ -158,7 +158,7 @@ pub(super) trait ManagedKind: Limited {
     }
 }
 
-/// An AQM at work.
+/// A running AQM.
 pub(super) trait Management {
     /// `packet` has arrived behind `ahead`.
     #[inline]

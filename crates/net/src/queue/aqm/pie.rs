@@ -43,7 +43,7 @@ aqm_parameters! {
 pub struct Pie {
     params: PieParams,
     draw: Draw,
-    /// Arrivals judged at random so far: the number of the draw.
+    /// Arrivals with a random decision so far: the number of the draw.
     arrivals: u64,
     drop_prob: f64,
     accu_prob: f64,

@@ -4,8 +4,8 @@
 //! (net/sched/sch_red.c, RED_HARD_MARK), or dropped with `harddrop` (Linux' TC_RED_HARDDROP, ns-3's
 //! UseHardDrop).
 //!
-//! Arrivals are judged by an average of the queue's length in packets. The names are those of the
-//! paper's figure 2.
+//! The decision on arrivals uses an average of the queue's length in packets. The names are those
+//! of the paper's figure 2.
 
 use lasthop_engine::{Draw, Purpose, math};
 use lasthop_units::{Bytes, Duration, Instant, Ratio};
@@ -107,8 +107,8 @@ impl Red {
         if queue > 0 {
             self.avg += w * (queue as f64 - self.avg);
         } else {
-            // m = f(time - q_time): as if so many packets had met an empty queue; at least this one
-            // does.
+            // m = f(time - q_time): as if so many packets had arrived at an empty queue; at least
+            // this one has.
             let idle = now.since(self.q_time).0 as f64;
             let m = (idle / self.packet_time.0.max(1) as f64).max(1.0);
             self.avg *= math::pow(1.0 - w, m);

@@ -1,10 +1,10 @@
-//! A mark from a threshold on, and never a drop: what DCTCP requires of a queue.
+//! A mark from a threshold on, and never a drop: DCTCP's requirement on a queue.
 //!
 //! M. Alizadeh and others, "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1: an arriving packet
 //! is marked if the queue is longer than K. The arriving packet counts here, the one that is being
 //! sent does not, so that a packet is marked behind K or more that wait: the rule of Linux' RED
 //! with both thresholds at K and weight 1 (include/net/red.h, red_cmp_thresh). A threshold of time
-//! is judged when a packet leaves, as CoDel's `ce_threshold` in Linux is
+//! is tested when a packet leaves, as CoDel's `ce_threshold` in Linux is
 //! (include/net/codel_impl.h).
 
 use lasthop_units::{Bytes, Duration, Instant};
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_threshold_of_time_is_judged_at_the_head() {
+    fn a_threshold_of_time_is_tested_at_the_head() {
         let time = Some(Duration::from_millis(1));
         let step = Step::new(StepParams { threshold_time: time, ..StepParams::default() });
         assert_eq!(step.arrives(ECT, ahead(10_000)), Verdict::Pass);

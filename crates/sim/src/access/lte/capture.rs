@@ -1,9 +1,9 @@
-//! Transmissions of LTE as frames of a capture: MAC PDUs with what the receiver made of
-//! them, preambles, requests for grants, random access responses.
+//! Transmissions of LTE as frames of a capture: MAC PDUs with the result at the receiver,
+//! preambles, requests for grants, random access responses.
 //!
-//! A frame has the time at which its TTI begins. It is handed over when its receiver has decoded it
-//! or failed to, after all frames before it. PDUs of RLC and PDCP have interfaces of their own,
-//! where they are selected.
+//! A frame has the time at which its TTI begins. It is passed to the capture when its receiver has
+//! decoded it or failed to, after all frames before it. PDUs of RLC and PDCP have separate
+//! interfaces, where they are selected.
 
 use std::collections::BTreeMap;
 
@@ -22,16 +22,16 @@ use crate::access::lte_rlc::mode;
 use crate::access::{AccessOutput, Step};
 use crate::observe::{Direction, Frame, LinkType, Open, Point};
 
-/// The logical channels of bearers of acknowledged mode, from this one on, and how many: Wireshark
+/// The logical channels of bearers of acknowledged mode: the first one and their number. Wireshark
 /// is configured once for all UEs with the mode of each channel.
 const ACKNOWLEDGED: (u8, u8) = (3, 4);
 /// Those of unacknowledged mode with numbers of 10 bits, and of 5.
 const UNACKNOWLEDGED: [(u8, u8); 2] = [(7, 2), (9, 2)];
 
-/// No answer of a receiver comes later \[TTI\].
+/// Largest delay of a receiver's answer \[TTI\].
 pub const ANSWERED: u64 = 64;
 
-/// What is needed to hand over frames.
+/// State for the frames of a capture.
 pub struct Observed {
     points: IndexVec<CellId, Points>,
     /// The number of the PDCP PDU that was begun last, by bearer, direction (downlink: true) and
@@ -39,15 +39,16 @@ pub struct Observed {
     begun: BTreeMap<(BearerId, bool, bool), u64>,
     /// The logical channel of each bearer.
     channels: IndexVec<BearerId, u8>,
-    /// What was on the air and is not handed over, by when and in the order in which it was noted.
+    /// Transmissions that are not passed to the capture yet, by time and in the order in which they
+    /// were recorded.
     on_air: BTreeMap<(Tti, u64), OnAir>,
-    /// Noted so far.
+    /// Number of recorded transmissions.
     noted: u64,
     /// Control elements of the last new block of an uplink process.
     controls: BTreeMap<(UeId, u64), Vec<Control>>,
 }
 
-/// Where frames of a cell are seen.
+/// Points of observation of a cell.
 #[derive(Clone, Copy, Default)]
 struct Points {
     mac: Option<Point>,
@@ -55,20 +56,21 @@ struct Points {
     pdcp: Option<Point>,
 }
 
-/// What was on the air.
+/// A transmission.
 struct OnAir {
     cell: CellId,
     direction: Direction,
     octets: Octets,
-    /// What stands before each RLC PDU in it, and its octets; only if these are captured.
+    /// The prefix and the octets of each RLC PDU in it; only if these are captured.
     pdus: Vec<(Vec<u8>, Octets)>,
     context: LteMac,
     comment: String,
-    /// The receiver's answer is awaited, to a block of this link, UE and HARQ process, and of this size \[B\].
+    /// The link, UE, HARQ process and size \[B\] of a block for which the receiver's answer is
+    /// awaited.
     awaits: Option<(TraceLink, UeId, u8, u64)>,
 }
 
-/// HARQ processes of the uplink follow each other.
+/// Number of HARQ processes of the uplink, which follow each other.
 const PROCESSES: u64 = 8;
 
 /// The number of a UE in frames.
@@ -76,12 +78,12 @@ fn number(ue: UeId) -> u16 {
     (ue.index() + 1) as u16
 }
 
-/// The number of the data radio bearer on a logical channel, as the profile for Wireshark has it.
+/// The number of the data radio bearer on a logical channel, as in the profile for Wireshark.
 const fn radio_bearer(channel: u8) -> u16 {
     (channel - 2) as u16
 }
 
-/// Serial numbers of packets are those of one end of one bearer.
+/// A number for the end of a bearer that assigns serial numbers to packets.
 fn entity(bearer: BearerId, downlink: bool) -> u64 {
     (bearer.index() as u64) << 1 | u64::from(downlink)
 }
@@ -109,7 +111,7 @@ impl Observed {
         self.on_air.insert((tti, self.noted), on_air);
     }
 
-    /// Something beside transport blocks.
+    /// Records a signal other than a transport block.
     fn signal(&mut self, SignalRecord { tti, cell, signal }: SignalRecord) {
         let (rnti, ue, event, octets, comment) = match signal {
             Signal::Preamble { ue, preamble, attempt } => {
@@ -131,8 +133,8 @@ impl Observed {
         self.add(tti, OnAir { cell, direction, octets, pdus: Vec::new(), context, comment, awaits: None });
     }
 
-    /// The MAC PDU of a block with these SDUs, each with its logical channel; true: it is longer
-    /// than the block.
+    /// Builds the MAC PDU of a block with these SDUs, each with its logical channel; true if it is
+    /// longer than the block.
     fn mac_pdu(&mut self, r: &TraceRecord, sdus: &[(u8, Octets)]) -> (Octets, bool) {
         let bytes = r.bytes as u32;
         match r.link {
@@ -145,7 +147,7 @@ impl Observed {
             }
             TraceLink::Downlink => pdu::octets(bytes, &[], sdus, Channel::Downlink),
             TraceLink::Uplink => {
-                // A repetition has the control elements of the first transmission.
+                // A retransmission has the control elements of the first transmission.
                 let kept = self.controls.entry((r.ue, r.tti.0 % PROCESSES)).or_default();
                 if r.step == Act::Data {
                     kept.clone_from(&r.controls);
@@ -155,7 +157,7 @@ impl Observed {
         }
     }
 
-    /// The receiver's answer to a block; with it the PDUs have arrived.
+    /// Processes the receiver's answer to a block; the PDUs in it arrive with it.
     fn answer(&mut self, now: Instant, r: &TraceRecord, out: &mut Vec<Step>) {
         let waits = |bytes: Option<u64>| {
             move |(_, on_air): &(&(Tti, u64), &mut OnAir)| {
@@ -184,7 +186,7 @@ impl Observed {
         }
     }
 
-    /// Hands over what waits for nothing, or for an answer that will not come, in order.
+    /// Passes on, in order, the frames that wait for no answer, or for one that will not arrive.
     fn release(&mut self, tti: Tti, out: &mut AccessOutput) {
         while let Some(first) = self.on_air.first_entry() {
             let sent = first.key().0;
@@ -201,7 +203,7 @@ impl Observed {
         }
     }
 
-    /// The frame of what was sent then.
+    /// Builds the frame of a transmission at `sent`.
     fn frame(&self, sent: Tti, on_air: OnAir) -> Step {
         Step::Frame(Box::new(Frame {
             point: self.points[on_air.cell].mac,
@@ -248,7 +250,7 @@ impl LteAccess {
         self.observed = Some(Box::new(Observed { points, begun, channels, on_air, noted: 0, controls }));
     }
 
-    /// Frames of what the radio has done.
+    /// Passes the frames of the radio's transmissions to the capture.
     #[cold]
     pub(super) fn hand_over(&mut self, now: Instant, records: &[TraceRecord], out: &mut AccessOutput) {
         let Some(mut observed) = self.observed.take() else { return };
@@ -260,7 +262,7 @@ impl LteAccess {
                         self.begun(&mut observed, now, r, r.link == TraceLink::Downlink, &mut out.steps);
                     }
                     let on_air = self.block(&mut observed, r);
-                    // The capture registers its packets while they are there.
+                    // The capture registers the packets before they are removed.
                     let holes = on_air.octets.holes.clone();
                     out.steps.push(Step::Frame(Box::new(Frame {
                         point: None,
@@ -280,7 +282,7 @@ impl LteAccess {
         self.observed = Some(observed);
     }
 
-    /// The run ends: what waits for an answer has none.
+    /// Passes on the remaining frames at the end of the run, without an answer.
     pub(super) fn hand_over_rest(&mut self, out: &mut AccessOutput) {
         let Some(observed) = &mut self.observed else { return };
         for ((sent, _), mut on_air) in std::mem::take(&mut observed.on_air) {
@@ -291,7 +293,7 @@ impl LteAccess {
         }
     }
 
-    /// PDUs of PDCP that a new block begins to send, each for the first time.
+    /// Passes on the PDUs of PDCP that a new block begins to send, each for the first time.
     fn begun(
         &self,
         observed: &mut Observed,
@@ -315,7 +317,7 @@ impl LteAccess {
             };
             for pdu in layers.begun(end, pdu) {
                 let last = observed.begun.entry((*bearer, downlink, pdu.control)).or_default();
-                // RLC sends octets again; numbers begin above 0.
+                // RLC may send octets again; numbers begin above 0.
                 if pdu.number > *last {
                     *last = pdu.number;
                     let octets = pdu.octets.of_entity(entity(*bearer, downlink));
@@ -325,7 +327,7 @@ impl LteAccess {
         }
     }
 
-    /// What stands before a PDU of RLC.
+    /// The prefix of a PDU of RLC.
     fn before_rlc(&self, ue: UeId, bearer: BearerId, channel: u8, downlink: bool) -> Vec<u8> {
         let layers = self.network.view().layers(bearer);
         let format = layers.format(if downlink { End::Network } else { End::Ue });
@@ -335,7 +337,7 @@ impl LteAccess {
         LteRlc { mode, downlink, ue, bearer, sn_bits, long_indicators }.prefix()
     }
 
-    /// A block that is transmitted.
+    /// Records a block that is transmitted.
     fn block(&self, observed: &mut Observed, r: &TraceRecord) -> OnAir {
         let downlink = r.link == TraceLink::Downlink;
         let end = match (r.link, r.from) {

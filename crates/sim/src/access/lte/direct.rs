@@ -1,4 +1,4 @@
-//! Sidelinks: which packets of a UE go over one.
+//! Sidelinks: the packets of a UE that are sent over one.
 
 use std::collections::BTreeMap;
 
@@ -21,15 +21,16 @@ pub(super) struct Direct {
     /// of its bearer.
     first_bearer: usize,
     pairs: Vec<(Box<str>, NodeId)>,
-    /// Names of the multicast groups; their destinations follow each other from `first_group` on.
+    /// Names of the multicast groups; their destinations are numbered consecutively from
+    /// `first_group` on.
     groups: Vec<Box<str>>,
     first_group: u32,
-    /// The destination of the group to which the flows of a table go.
+    /// The destination of the group to which the flows of a table are sent.
     multicast: BTreeMap<u32, u32>,
 }
 
 impl Direct {
-    /// `ues` are the nodes of the UEs.
+    /// Creates the sidelinks; `ues` are the nodes of the UEs.
     pub fn new(all: &Cellular, ues: &[NodeId], tables: &FlowTables, network: &RadioNetwork) -> Direct {
         let flows = |destination: u32| {
             all.pairs[destination as usize / 2].flows.iter().map(|f| tables.number(f)).collect()
@@ -59,8 +60,8 @@ impl Direct {
         self.pairs.is_empty() && self.groups.is_empty()
     }
 
-    /// The destination to which a packet of a flow is sent from a UE to a node, and which receiver
-    /// of a group it is for; `None`: it uses no sidelink.
+    /// The destination to which a packet of a flow is sent from a UE to a node, and the receiver of
+    /// a group to which it belongs; `None`: it uses no sidelink.
     pub fn way(&self, (ue, to): (UeId, NodeId), flow: FlowOf) -> Option<(u32, u32)> {
         let of_group = self.destination_of_group(flow.table).map(|destination| (destination, flow.member));
         of_group.or_else(|| Some((self.destination(ue, to, flow.table)?, 0)))
@@ -72,18 +73,18 @@ impl Direct {
         (flows.is_empty() || flows.contains(&table)).then_some(*destination)
     }
 
-    /// The destination to the group to which flows of `table` go.
+    /// The destination of the group to which flows of `table` are sent.
     fn destination_of_group(&self, table: u32) -> Option<u32> {
         self.multicast.get(&table).copied()
     }
 
-    /// The name of the group that `destination` leads to.
+    /// The name of the group of `destination`.
     pub fn group_name(&self, destination: u32) -> Option<&str> {
         let group = destination.checked_sub(self.first_group)?;
         self.groups.get(group as usize).map(|g| &**g)
     }
 
-    /// The node at the network's end of `bearer`, if that is a UE's.
+    /// The node at the network's end of `bearer`, if that node is a UE's.
     pub fn peer(&self, bearer: BearerId) -> Option<NodeId> {
         let pair = bearer.index().checked_sub(self.first_bearer)?;
         self.pairs.get(pair).map(|p| p.1)
@@ -96,7 +97,7 @@ impl Direct {
     }
 }
 
-/// `-` and digits, as in the name of one pair among several.
+/// True for `-` and digits, as in the name of one pair among several.
 fn is_number(rest: &str) -> bool {
     rest.strip_prefix('-').is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
 }

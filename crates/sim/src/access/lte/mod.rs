@@ -43,14 +43,14 @@ struct Ue {
     enb_name: Box<str>,
     mtu: u32,
     default_bearer: BearerId,
-    /// Tables of flows that go over another bearer.
+    /// Tables of flows that use another bearer.
     template: Box<[(u32, BearerId)]>,
-    /// The last notice to senders, if that interrupts its link, and when.
+    /// The last notice to senders, if it reports an interruption of its link, and its time.
     interrupted: Option<(Notice, Instant)>,
 }
 
 impl Ue {
-    /// The bearer that carries flows of a table to or from it (TS 23.401 clause 4.7.2: traffic flow
+    /// The bearer for flows of a table to or from the UE (TS 23.401 clause 4.7.2: traffic flow
     /// template).
     #[inline]
     fn bearer_of(&self, table: u32) -> BearerId {
@@ -59,34 +59,34 @@ impl Ue {
     }
 }
 
-/// A UE whose link is read for a flow.
+/// A UE whose link is read for the hints of a flow.
 struct Watch {
     ue: UeId,
     flow: FlowId,
     estimator: CapacityEstimator,
 }
 
-/// Cells and UEs. The entries are the two ends of a UE's bearers, those of a UE together.
+/// Cells and UEs. The entries are the two ends of a UE's bearers; those of one UE are adjacent.
 pub struct LteAccess {
     network: RadioNetwork,
-    /// Some scheduler is the caller's own and may fail.
+    /// True if a scheduler is the caller's own, which may fail.
     own_policies: bool,
-    /// UEs may change their cells, and events say when a link is back.
+    /// True if UEs may change their cells; events then report the end of an interruption.
     mobile: bool,
-    /// The network's trace is written to the table `steps`.
+    /// True if the network's trace is written to the table `steps`.
     tracing: bool,
-    /// The same for anything.
+    /// True if the trace is read for any purpose.
     noted: bool,
-    /// In which stage packets are, with `output.explain`.
+    /// Stages of packets, with `output.explain`.
     stages: Stages,
-    /// It becomes rows of the table `rlc_pdus`.
+    /// State for the rows of the table `rlc_pdus`.
     rlc_pdus: Option<Box<rlc_pdus::RlcPdus>>,
-    /// It becomes frames of a capture.
+    /// State for the frames of a capture.
     observed: Option<Box<capture::Observed>>,
     ues: IndexVec<UeId, Ue>,
     /// Name of each bearer and its UE.
     bearers: IndexVec<BearerId, (Box<str>, UeId)>,
-    /// Sidelinks; none: empty.
+    /// The sidelinks of the scenario.
     direct: Direct,
     /// Names of the cells.
     cells: IndexVec<CellId, Box<str>>,
@@ -96,13 +96,13 @@ pub struct LteAccess {
     tti: Wake,
     timer: Wake,
     output: NetworkOutput,
-    /// What each UE had counted at the last sample, downlink and uplink.
+    /// Counters of each UE at the last sample, downlink and uplink.
     sampled: IndexVec<UeId, [LinkStats; 2]>,
-    /// The same of each destination of a sidelink.
+    /// Counters of each destination of a sidelink at the last sample.
     sampled_destinations: Vec<LinkStats>,
 }
 
-/// The cells and UEs of a scenario.
+/// Wires the cells and UEs of a scenario.
 pub(super) fn wire(scenario: &Scenario, tables: &FlowTables, wiring: &mut Wiring) -> Result<(), Error> {
     let all = scenario.spec().cellular(scenario.tracks());
     if all.cells.is_empty() {
@@ -125,7 +125,7 @@ pub(super) fn wire(scenario: &Scenario, tables: &FlowTables, wiring: &mut Wiring
     Ok(())
 }
 
-/// Where packets enter at an end of the bearers of `ue`.
+/// The entry for packets at an end of the bearers of `ue`.
 fn entry(ue: UeId, end: End) -> Entry {
     Entry((2 * ue.index() + end.index()) as u16)
 }
@@ -277,7 +277,7 @@ impl Adapter for LteAccess {
     }
 }
 
-/// How links are read for `hint`.
+/// The parameters with which links are read for `hint`.
 fn capacity_config(hint: &HintSpec) -> CapacityConfig {
     CapacityConfig {
         source: match (hint.source, hint.load) {
@@ -295,10 +295,10 @@ fn capacity_config(hint: &HintSpec) -> CapacityConfig {
 
 impl LteAccess {
     /// The network of a scenario; `cells` and `ues` are the nodes of its eNBs and UEs. With
-    /// `tracing` what it does becomes [`Step::Trace`].
+    /// `tracing` its steps become [`Step::Trace`].
     ///
     /// # Errors
-    /// A scheduler of the caller's own that cannot be made.
+    /// A scheduler of the caller's own whose constructor fails.
     fn new(
         all: &Cellular,
         [cells, ues]: [&[NodeId]; 2],
@@ -355,11 +355,11 @@ impl LteAccess {
         if self.noted {
             self.pass_trace(now, out);
         }
-        // Mostly a packet went in and nothing has come out.
+        // In most calls a packet enters and there is no output.
         if self.output.is_empty() {
             return;
         }
-        // Most calls fill one list: one that is empty is not emptied.
+        // Most calls fill one list: an empty one is not cleared.
         if !self.output.events.is_empty() {
             let mut events = std::mem::take(&mut self.output.events);
             for (ue, event) in events.drain(..) {
@@ -397,7 +397,7 @@ impl LteAccess {
             let id = self.bearers[bearer].1;
             let since = self.ues[id].interrupted.map(|(_, since)| since);
             if end == End::Ue && !self.mobile && since.is_some_and(|since| since < now) {
-                // No event says that the link is back, but a packet does.
+                // No event reports the end of the interruption, but a delivered packet shows it.
                 self.link_changes(now, id, Notice::OutageOver, out);
             }
             let ue = &self.ues[id];
@@ -410,8 +410,8 @@ impl LteAccess {
         self.output.delivered = delivered;
     }
 
-    /// Recipients of hints get a notice of what happens to the link, each thing once; that it is
-    /// back only if it was interrupted.
+    /// Notifies recipients of hints of a change of the link, once for each change; of the end of an
+    /// interruption only after its start.
     fn link_changes(&mut self, now: Instant, ue: UeId, notice: Notice, out: &mut AccessOutput) {
         let last = &mut self.ues[ue].interrupted;
         let before = std::mem::replace(last, notice.interrupts().then_some((notice, now)));
@@ -457,7 +457,7 @@ impl LteAccess {
     }
 }
 
-/// Gives cells the schedulers that are the caller's own; true if there is one.
+/// Installs the caller's own schedulers in cells; true if there is one.
 fn set_schedulers(
     network: &mut RadioNetwork,
     all: &Cellular,

@@ -1,4 +1,4 @@
-//! PDUs of RLC on the air, as rows of the table `rlc_pdus`.
+//! Transmitted PDUs of RLC, as rows of the table `rlc_pdus`.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,12 +13,12 @@ use super::LteAccess;
 use super::capture::ANSWERED;
 use crate::access::{AccessOutput, RlcPduRow, Step};
 
-/// The blocks of cells that are on the air, by UE and direction (downlink: true), in the order of
-/// their first transmissions.
+/// The blocks of cells in transmission, by UE and direction (downlink: true), in the order of their
+/// first transmissions.
 #[derive(Default)]
 pub struct RlcPdus(BTreeMap<(UeId, bool), VecDeque<OnAir>>);
 
-/// A block on the air.
+/// A block in transmission.
 struct OnAir {
     /// Its HARQ process.
     process: u8,
@@ -62,14 +62,15 @@ impl RlcPdus {
 }
 
 impl LteAccess {
-    /// From now on the table `rlc_pdus` has rows.
+    /// Starts to write rows of the table `rlc_pdus`.
     pub(super) fn note_rlc_pdus(&mut self) {
         self.noted = true;
         self.network.trace().keep_parts();
         self.rlc_pdus = Some(Box::default());
     }
 
-    /// PDUs that go on the air for the first time, and those that have arrived.
+    /// Writes rows for PDUs that are transmitted for the first time, and for those that have
+    /// arrived.
     pub(super) fn pass_rlc_pdus(&mut self, records: &[TraceRecord], out: &mut AccessOutput) {
         let Some(mut pdus) = self.rlc_pdus.take() else { return };
         for r in records.iter().filter(|r| r.link != TraceLink::Sidelink) {

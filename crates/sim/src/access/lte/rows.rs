@@ -10,7 +10,7 @@ use crate::probe::{Probes, tables};
 use crate::sink::Table;
 
 impl LteAccess {
-    /// Rows of all tables.
+    /// Writes rows of all sampled tables.
     pub(super) fn write_rows(&mut self, now: Instant, probes: &mut Probes) {
         if let Some(table) = &mut probes.rlc {
             for (id, (name, _)) in self.bearers.enumerate() {
@@ -30,7 +30,7 @@ impl LteAccess {
         }
     }
 
-    /// Rows for the UEs and destinations that had transport blocks since the last sample.
+    /// Writes rows for the UEs and destinations that had transport blocks since the last sample.
     fn sample_links(&mut self, now: Instant, table: &mut Table<tables::Radio<'static>>) {
         let LteAccess { network, ues, cells, sampled, sampled_destinations, .. } = self;
         for (id, ue) in ues.enumerate() {
@@ -85,7 +85,7 @@ impl LteAccess {
     }
 }
 
-/// What happened between two counts, the older first.
+/// The differences between two readings of the counters, the older first.
 fn radio_row(
     table: &mut Table<tables::Radio<'static>>,
     now: Instant,

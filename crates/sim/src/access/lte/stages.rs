@@ -1,8 +1,9 @@
-//! In which stage packets are between the eNBs and their UEs.
+//! Stages of packets between the eNBs and their UEs.
 //!
-//! What the layers note of SDUs says when octets go on the air and arrive. What a packet of the
-//! uplink waits for before its first octet is sent follows from the trace: until the answer to a
-//! scheduling request, for a grant that the eNB owes, or behind others.
+//! The records of the layers give the times at which octets of SDUs are transmitted and arrive. The
+//! cause for which a packet of the uplink waits before its first octet is sent follows from the
+//! trace: for the answer to a scheduling request, for a grant after the answer, or for the
+//! transmission of earlier packets.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ use crate::access::bearer::pass_pdus;
 use crate::access::lte_rlc::mode;
 use crate::access::{AccessOutput, Stage};
 
-/// What is known of packets and UEs.
+/// The state of packets and UEs.
 #[derive(Default)]
 pub struct Stages {
     inside: BTreeMap<PacketId, Inside>,
@@ -28,40 +29,40 @@ pub struct Stages {
 #[derive(Clone, Copy)]
 struct Inside {
     ue: UeId,
-    /// Its bearer, as the place of the row.
+    /// Its bearer, as the number of the place in the row.
     place: u32,
-    /// Sent by a UE.
+    /// True if sent by a UE.
     by_ue: bool,
     /// The destination of a sidelink to which it is sent, and the number of its receiver in a
     /// group.
     destination: Option<(u32, u32)>,
-    /// It has entered, or the UE's link is back, at this moment.
+    /// When it entered, or the UE's link was last re-established.
     since: Instant,
-    /// Some of it was on the air.
+    /// True if some of it was transmitted.
     sent: bool,
-    /// It is sent over a sidelink: its block on the air is none of the uplink.
+    /// True if it is sent over a sidelink, and not in blocks of the uplink.
     direct: bool,
 }
 
-/// What a UE waits for.
+/// The state of a UE.
 #[derive(Clone, Copy, Default)]
 struct UeState {
-    /// No cell serves it.
+    /// True if no cell serves it.
     interrupted: bool,
-    /// It has sent a request, and nothing was granted since.
+    /// True if it has sent a request, and no grant followed.
     asked: bool,
     /// When its last request was answered.
     answered: Option<Instant>,
-    /// When its connection was set up last.
+    /// When its connection was last set up.
     connected: Option<Instant>,
     /// The TTI of its last transport block of the uplink, and that of the one before it.
     uplink: [Option<Instant>; 2],
-    /// The same of its sidelinks.
+    /// The same for its sidelinks.
     sidelink: [Option<Instant>; 2],
 }
 
 impl Stages {
-    /// A packet enters at an end of a bearer.
+    /// Records a packet that enters at an end of a bearer.
     pub fn enter(
         &mut self,
         now: Instant,
@@ -82,7 +83,7 @@ impl Stages {
         self.ues.entry(ue).or_default()
     }
 
-    /// A request of a UE, or an answer.
+    /// Records a request of a UE, or an answer.
     fn hear(&mut self, record: &TraceRecord) {
         if record.link == TraceLink::Downlink {
             return;
@@ -95,7 +96,7 @@ impl Stages {
                 state.answered = Some(record.tti.start(TTI));
             }
             // A block without octets of a packet, such as the first one with a buffer status
-            // report, was not filled with others.
+            // report, was not filled with other packets.
             Act::Data if !record.packets.is_empty() => {
                 let (at, direct) = (Some(record.tti.start(TTI)), record.link == TraceLink::Sidelink);
                 let blocks = if direct { &mut state.sidelink } else { &mut state.uplink };
@@ -112,7 +113,7 @@ impl Stages {
         }
     }
 
-    /// A step of a UE's connection.
+    /// Records an event of a UE's connection.
     fn event(&mut self, now: Instant, ue: UeId, event: &NetworkEvent, out: &mut AccessOutput) {
         use MobilityEvent::{Complete, Failed, RadioLinkFailure, Reestablished, Started};
         let interrupted = match event {
@@ -135,7 +136,7 @@ impl Stages {
         }
     }
 
-    /// The run ends: what packets wait for that have not been on the air.
+    /// Records, at the end of the run, the stages of packets of which no octet was transmitted.
     fn end(&self, now: Instant, out: &mut AccessOutput) {
         for (id, p) in self.inside.iter().filter(|(_, p)| p.by_ue && !p.sent) {
             if let Some(state) = self.ues.get(&p.ue).filter(|state| !state.interrupted) {
@@ -145,19 +146,19 @@ impl Stages {
         }
     }
 
-    /// A packet is forwarded to another eNB.
+    /// Records that a packet is forwarded to another eNB.
     fn forward(&mut self, now: Instant, id: PacketId, out: &mut AccessOutput) {
         if let Some(p) = self.inside.get(&id) {
             out.stage(id, now, Stage::Forwarding, p.place);
         }
     }
 
-    /// A note of the layers.
+    /// Processes a record of the layers.
     fn note(&mut self, note: BearerNote, out: &mut AccessOutput) {
         let Some(p) = self.inside.get_mut(&note.id) else { return };
         let state = self.ues.entry(p.ue).or_default();
         if state.interrupted {
-            // What was forwarded has arrived where the UE is to be.
+            // The forwarded packet has arrived at the target eNB.
             if note.stage == BearerStage::Queue {
                 out.stage(note.id, note.at, Stage::Interruption, p.place);
             }
@@ -174,8 +175,8 @@ impl Stages {
     }
 }
 
-/// What a packet of the uplink has waited for until its first octet went on the air, or the run
-/// ended, at `until`; `last` for what is left.
+/// Adds the stages in which a packet of the uplink waited until its first octet was transmitted, or
+/// the run ended, at `until`; `last` is the stage of the rest.
 fn wait_of_uplink(
     id: PacketId,
     p: Inside,
@@ -191,7 +192,7 @@ fn wait_of_uplink(
     let [newest, before] = if p.direct { ue.sidelink } else { ue.uplink };
     let block = if newest == Some(until) { before } else { newest };
     if let Some(served) = block.map(|at| at + TTI).filter(|served| since < *served) {
-        // The UE had blocks, and filled them with what was before it.
+        // The UE had blocks, and filled them with earlier packets.
         out.stage(id, since, Stage::RlcQueue, p.place);
         since = served.min(until);
     }
@@ -203,8 +204,8 @@ fn wait_of_uplink(
 }
 
 impl LteAccess {
-    /// A packet enters at an end of `bearer`, or is sent to a destination of a sidelink and the
-    /// receiver of a group with this number.
+    /// Records a packet that enters at an end of `bearer`, or that is sent to a destination of a
+    /// sidelink and the receiver of a group with this number.
     #[cold]
     pub(super) fn note_entry(
         &mut self,
@@ -222,7 +223,7 @@ impl LteAccess {
         }
     }
 
-    /// Sidelinks have changed their modes: what PDCP keeps begins anew in another bearer.
+    /// Records mode changes of sidelinks: packets that PDCP keeps start again in another bearer.
     #[cold]
     pub(super) fn note_switch(&mut self, now: Instant, out: &mut AccessOutput) {
         let LteAccess { stages, network, .. } = self;
@@ -240,7 +241,7 @@ impl LteAccess {
         }
     }
 
-    /// The run ends: where packets are that have not arrived.
+    /// Passes on, at the end of the run, the stages of packets that have not arrived.
     #[cold]
     pub(super) fn pass_last_stages(&mut self, now: Instant, out: &mut AccessOutput) {
         let LteAccess { stages, network, .. } = self;
@@ -250,7 +251,7 @@ impl LteAccess {
         stages.end(now, out);
     }
 
-    /// Where packets are now. Called before anything of the output is passed on.
+    /// Passes on the stages of packets. Called before the output of the network is passed on.
     #[cold]
     pub(super) fn pass_stages(&mut self, now: Instant, records: &[TraceRecord], out: &mut AccessOutput) {
         let LteAccess { stages, network, output, .. } = self;

@@ -8,7 +8,7 @@ use super::LteAccess;
 use crate::access::{AccessOutput, Step, TraceRow};
 
 impl LteAccess {
-    /// What the radio has done since the last call.
+    /// Passes on the steps of the radio since the last call.
     #[cold]
     pub(super) fn pass_trace(&mut self, now: Instant, out: &mut AccessOutput) {
         let records: Vec<TraceRecord> = self.network.trace().drain().collect();
@@ -49,7 +49,7 @@ impl LteAccess {
         }
     }
 
-    /// Who acts in a step, and towards whom.
+    /// The acting end of a step, and the end at which it is directed.
     fn ends(&self, r: &TraceRecord) -> (&str, &str) {
         let (ue, enb) = (&*self.ues[r.ue].name, &*self.ues[r.ue].enb_name);
         let group = r.group.and_then(|destination| self.direct.group_name(destination));

@@ -45,7 +45,7 @@ impl<'de, 'p> Choice<'de, 'p> {
         }
     }
 
-    /// The same with what the variant has to say of a mistake.
+    /// Adds the variant to the message of a mistake.
     fn explain<T>(&self, result: Result<T, Mistake>) -> Result<T, Mistake> {
         match result {
             Ok(value) => Ok(value),
@@ -63,7 +63,7 @@ impl<'de, 'p> Choice<'de, 'p> {
         mistake.help(help).at(self.cursor.trail, Spot::Value)
     }
 
-    /// An unknown name.
+    /// The mistake of an unknown name.
     fn unknown(self, mistake: Mistake) -> Mistake {
         match self.table {
             Some(_) => at_kind(self.cursor, mistake),
@@ -136,7 +136,7 @@ impl<'de> de::VariantAccess<'de> for Choice<'de, '_> {
     }
 }
 
-/// What a variant holds: the rest of its table, or the key `value` when it is not a table.
+/// The content of a variant: the rest of its table, or the key `value` when it is not a table.
 struct Content<'de, 'p> {
     cursor: Cursor<'de, 'p>,
     table: Option<&'de Table>,

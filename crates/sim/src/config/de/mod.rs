@@ -13,12 +13,12 @@ use super::path::{Step, Trail};
 use super::tree::{Node, Table, Value, is_mark_of_direction};
 use enums::{Choice, names_of};
 
-/// More mistakes of one file are not reported in one go.
+/// Largest number of mistakes of one file that are reported together.
 const MOST_MISTAKES: usize = 50;
 
 impl Document {
-    /// The document as a `T`, or its mistakes: not only the first, where those after it are no
-    /// consequences of it.
+    /// Reads the document as a `T`, or returns its mistakes: the first, and later ones that are no
+    /// consequences of earlier ones.
     ///
     /// Enums use serde's default representation in Rust and are written `"name"` or `{ kind =
     /// "name", ... }`; a variant that holds something other than a table takes it from the key
@@ -48,17 +48,17 @@ impl Document {
     }
 }
 
-/// What is left out when a document is read again after a mistake.
+/// Parts that are left out when a document is read again after a mistake.
 #[derive(Default)]
 pub(super) struct Hidden {
     /// Dotted paths of keys and elements that are skipped.
     left_out: BTreeSet<String>,
-    /// Dotted paths that may be missing: a mistake that was reported explains it.
+    /// Dotted paths that may be missing because of a mistake that was reported.
     excused: BTreeSet<String>,
 }
 
 impl Hidden {
-    /// Leaves out `place`, or what it is in if that was in vain. False when nothing is left.
+    /// Leaves out `place`, or its parent if that had no effect. Returns false when nothing is left.
     fn hide(&mut self, place: &str) -> bool {
         let mut place = place;
         while !place.is_empty() {
@@ -70,7 +70,7 @@ impl Hidden {
         false
     }
 
-    /// True when something at or below `path` was left out: a mistake there may be no more than its
+    /// True when something at or below `path` was left out: a mistake there may be only a
     /// consequence.
     fn explains(&self, path: &str) -> bool {
         let below = if path.is_empty() { String::new() } else { format!("{path}.") };
@@ -96,7 +96,7 @@ fn parent(path: &str) -> Option<&str> {
     Some(path[..segments.last()?.span.start].trim_end_matches('.'))
 }
 
-/// A place in the tree that is being read.
+/// A place in the tree that is read.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor<'de, 'p> {
     pub node: &'de Node,
@@ -104,7 +104,7 @@ pub(super) struct Cursor<'de, 'p> {
     pub hidden: &'p Hidden,
 }
 
-/// What a visitor gets to see of a value: numbers as serde has them.
+/// A value as passed to a visitor: numbers in serde's types.
 enum Given<'de> {
     Text(&'de str),
     Truth(bool),
@@ -118,7 +118,7 @@ enum Given<'de> {
 }
 
 impl Given<'_> {
-    /// The mistake of a type that does not take this.
+    /// The mistake of a type that does not accept this value.
     #[cold]
     fn refused(&self, expected: &dyn Expected) -> Mistake {
         let wide;
@@ -139,9 +139,9 @@ impl Given<'_> {
     }
 }
 
-// What is generic in a visitor or a seed is compiled for each type of a scenario. So the functions
-// of this file do in one that is not generic all that needs no visitor, and each calls a visitor
-// for no more than its type can take.
+// Code that is generic in a visitor or a seed is compiled for each type of a scenario. So the work
+// of this file that needs no visitor is in functions that are not generic, and each function calls
+// a visitor only for values that its type accepts.
 impl<'de, 'p> Cursor<'de, 'p> {
     /// The value below, at `trail`.
     pub fn below(self, node: &'de Node, trail: &'p Trail<'p>) -> Self {
@@ -156,7 +156,7 @@ impl<'de, 'p> Cursor<'de, 'p> {
         }
     }
 
-    /// The value as serde has it, or what is wrong with it whatever its type.
+    /// The value in serde's types, or the mistake in it that does not depend on the expected type.
     fn given(self) -> Result<Given<'de>, Mistake> {
         Ok(match &self.node.value {
             Value::String(s) => {
@@ -164,8 +164,8 @@ impl<'de, 'p> Cursor<'de, 'p> {
                 Given::Text(s)
             }
             Value::Bool(b) => Given::Truth(*b),
-            // No quantity of a simulation is infinite; a key that has no limit says so by another
-            // word or by its absence.
+            // No quantity of a simulation is infinite; for a key without limit there is another
+            // word, or the key is absent.
             Value::Float(x) if !x.is_finite() => {
                 let found = self.node.value.in_words();
                 return Err(Mistake::message(format!("expected a finite number; found {found}"))
@@ -182,7 +182,7 @@ impl<'de, 'p> Cursor<'de, 'p> {
         })
     }
 
-    /// The mistake of a value that its type does not take.
+    /// The mistake of a value that its type does not accept.
     #[cold]
     fn refused(self, expected: &dyn Expected) -> Mistake {
         self.given()
@@ -300,7 +300,8 @@ impl<'de> de::Deserializer<'de> for Cursor<'de, '_> {
         }
     }
 
-    /// A list of a fixed length: more elements would be dropped silently.
+    /// Reads a list of a fixed length; without this check, further elements would be ignored
+    /// silently.
     fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, Mistake> {
         match &self.node.value {
             Value::Array(items) if items.len() > length => {
@@ -327,7 +328,7 @@ impl<'de> de::Deserializer<'de> for Cursor<'de, '_> {
         }
     }
 
-    /// A table. serde's own types would take a list as well, of values in the order of their
+    /// Reads a table. Derived types would also accept a list of values in the order of their
     /// fields.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
@@ -345,9 +346,9 @@ impl<'de> de::Deserializer<'de> for Cursor<'de, '_> {
     serde::forward_to_deserialize_any! { bytes byte_buf unit unit_struct }
 }
 
-/// Text without characters that show something else than what is there: a terminal obeys control
-/// characters, and marks of direction reorder what stands around them. A text of several lines may
-/// have line ends and tabs.
+/// Refuses text with characters that change the display of other characters: a terminal interprets
+/// control characters, and marks of direction reorder the text around them. A text of several lines
+/// may have line ends and tabs.
 fn plain_text(text: &str) -> Result<(), Mistake> {
     let hidden = |c: &char| (c.is_control() && !matches!(c, '\n' | '\r' | '\t')) || is_mark_of_direction(*c);
     match text.chars().find(hidden) {
@@ -359,7 +360,7 @@ fn plain_text(text: &str) -> Result<(), Mistake> {
     }
 }
 
-/// A key, which may be a name of the user's.
+/// Checks a key, which may be a name of the user's.
 fn plain_name(name: &str) -> Result<(), Mistake> {
     if name.trim().is_empty() {
         return Err(Mistake::message("a name must not be empty"));
@@ -410,7 +411,7 @@ impl<'de> de::SeqAccess<'de> for Items<'de, '_> {
     }
 }
 
-/// The keys of a table, without `kind` when that has chosen a variant already.
+/// The keys of a table, without `kind` when it has already selected a variant.
 pub(super) struct Entries<'de, 'p> {
     cursor: Cursor<'de, 'p>,
     rest: indexmap::map::Iter<'de, String, super::tree::Entry>,
@@ -442,7 +443,7 @@ impl<'de, 'p> Entries<'de, 'p> {
         Ok(None)
     }
 
-    /// The key that was given last, and its value.
+    /// The key that was returned last, and its value.
     fn take(&mut self) -> Result<(&'de str, &'de Node), Mistake> {
         self.value.take().ok_or_else(|| Mistake::message("a value was requested before its key"))
     }
@@ -470,7 +471,7 @@ impl<'de> de::MapAccess<'de> for Entries<'de, '_> {
     }
 }
 
-/// A key: text, which a map may also need as a number, a truth value or an enum.
+/// A key: text, which a map may also need as a number, a boolean or an enum.
 struct Key<'de>(&'de str);
 
 macro_rules! key_as {

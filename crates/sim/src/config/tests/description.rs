@@ -1,10 +1,11 @@
-//! The schema says what the deserializer does, and the reference what the schema says.
+//! Agreement of the schema with the deserializer, and of the reference with the schema.
 
 use serde_json::{Value as Json, json};
 
 use super::*;
 
-/// Whether `value` satisfies `schema`: the keywords that our schemas use, no others.
+/// True if `value` satisfies `schema`; only the keywords that the project's schemas use are
+/// supported.
 fn accepts(root: &Json, schema: &Json, value: &Json) -> bool {
     let Some(object) = schema.as_object() else { return schema == &json!(true) };
     object.iter().all(|(keyword, rule)| match keyword.as_str() {
@@ -38,7 +39,7 @@ fn accepts(root: &Json, schema: &Json, value: &Json) -> bool {
         "maxItems" => value.as_array().is_none_or(|a| a.len() as u64 <= rule.as_u64().unwrap()),
         "minimum" => value.as_f64().is_none_or(|x| x >= rule.as_f64().unwrap()),
         "maximum" => value.as_f64().is_none_or(|x| x <= rule.as_f64().unwrap()),
-        // The pattern of a quantity: a number and one of the units that stand beside it.
+        // The pattern of a quantity: a number and one of the units in the schema.
         "pattern" => value.as_str().is_none_or(|text| {
             let units: Vec<&str> =
                 object["x-units"].as_array().unwrap().iter().filter_map(Json::as_str).collect();

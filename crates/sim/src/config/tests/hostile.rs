@@ -1,4 +1,4 @@
-//! Input that means harm: an error in bounded time, never a panic.
+//! Hostile input: an error in bounded time, never a panic.
 
 use std::time::Duration as Wall;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Parses and reads `bytes` and renders whatever there is to say. Returns the first message.
+/// Parses and reads `bytes` and renders all messages. Returns the first message.
 fn survive(bytes: &[u8]) -> String {
     let read = Document::from_bytes(bytes, "a.toml").and_then(|doc| {
         let _ = doc.to_toml();
@@ -229,7 +229,7 @@ proptest! {
         let path = which.get(&keys);
         let at = good.error_at_key(path, "here");
         let span = at.span.clone().unwrap();
-        // Every place that writes the key: `[flow.a]` and `[flow.a.tcp]` both write `flow`.
+        // Every place with the key: `[flow.a]` and `[flow.a.tcp]` both write `flow`.
         prop_assume!(!["scenario", "link", "flow", "at"].contains(&path.as_str()));
         text.insert_str(span.end, &extra);
         let errors = read(&text).unwrap_err();

@@ -1,11 +1,11 @@
-//! Files that are not there, not files, or not text.
+//! Paths without a file, paths that are no files, and files that are no text.
 
 use std::fs;
 use std::path::PathBuf;
 
 use super::*;
 
-/// A directory of this test's own, gone at its end.
+/// A directory of one test, removed at its end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -41,7 +41,7 @@ fn a_file_is_loaded_under_its_name() {
 }
 
 #[test]
-fn a_missing_file_is_answered_with_the_near_one() {
+fn for_a_missing_file_the_near_one_is_suggested() {
     let scratch = Scratch::new("missing");
     scratch.file("umts-vegas.toml", b"");
     let error = refused(scratch.0.join("umts-vegsa.toml"));
@@ -54,7 +54,7 @@ fn a_missing_file_is_answered_with_the_near_one() {
 }
 
 #[test]
-fn a_directory_is_answered_with_the_configurations_in_it() {
+fn for_a_directory_the_configurations_in_it_are_suggested() {
     let scratch = Scratch::new("directory");
     scratch.file("b.toml", b"");
     scratch.file("a.toml", b"");
@@ -74,7 +74,7 @@ fn a_large_file_is_not_read_whole() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_no_file_is_not_waited_for() {
+fn a_path_that_is_no_file_is_refused_without_waiting() {
     assert_eq!(refused(PathBuf::from("/dev/zero")).message, "this is not a regular file");
 }
 

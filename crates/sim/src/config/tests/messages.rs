@@ -1,4 +1,4 @@
-//! What the user reads when a file is wrong.
+//! Messages that the user gets for an invalid file.
 
 use super::*;
 
@@ -27,7 +27,7 @@ error: unknown key `sead`
 }
 
 #[test]
-fn a_key_like_no_other_is_answered_with_all_keys() {
+fn for_a_key_like_no_other_all_keys_are_listed() {
     let text = complaints("[scenario]\nname = \"a\"\ncolour = 3\n");
     assert!(text.ends_with("= help: known keys: `name`, `duration`, `seed`, `runs`"), "{text}");
 }

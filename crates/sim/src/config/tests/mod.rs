@@ -1,4 +1,4 @@
-//! The machinery against a small scenario of its own.
+//! Tests of the configuration code with a small scenario type.
 
 use std::num::NonZeroU32;
 
@@ -215,7 +215,7 @@ pub(super) fn read(text: &str) -> Result<Spec, Diagnostics> {
     Document::parse(text, "a.toml")?.read::<Spec>()
 }
 
-/// The rendered messages of a text that is wrong.
+/// The rendered messages of an invalid text.
 pub(super) fn complaints(text: &str) -> String {
     match read(text) {
         Ok(spec) => panic!("accepted: {spec:?}"),

@@ -1,4 +1,4 @@
-//! What is written is read back.
+//! Written configurations are read back.
 
 use std::collections::BTreeMap;
 
@@ -103,7 +103,7 @@ fn every_shape_of_serde_reads_back_equal() {
 }
 
 #[test]
-fn what_has_no_notation_is_refused() {
+fn values_without_notation_are_refused() {
     assert!(to_toml_string(&3).unwrap_err().to_string().contains("a configuration is a table of keys"));
     let holes = BTreeMap::from([("a", vec![Some(1), None])]);
     assert!(to_toml_string(&holes).unwrap_err().to_string().contains("a list cannot hold nothing"));

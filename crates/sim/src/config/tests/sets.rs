@@ -119,7 +119,7 @@ fn a_slip_in_the_name_of_a_table_is_told_as_one_and_a_new_table_is_not() {
     assert_eq!(errors[0].message, "there is no `flow.fpt`");
     assert_eq!(errors[0].help.as_deref(), Some("did you mean `flow.ftp`?"));
     assert_eq!((errors[0].file.as_str(), errors[0].column), ("--set", Some(6)));
-    // Far from every other name: it is meant to be new, and lacks something.
+    // The name is far from every other one, so it is a new table, which lacks a key.
     assert_eq!(
         errors_of(&["flow.download.to=ue"])[0].message,
         "the key `from` is missing in `flow.download`"

@@ -1,18 +1,17 @@
-//! The RLC buffer that a UE has where the scenario does not say: about one bandwidth-delay product
-//! at its cell's peak.
+//! The default RLC buffer of a UE: about one bandwidth-delay product at the peak rate of its cell.
 
 use lasthop_lte::network::CellConfig;
 use lasthop_lte_l2::rlc::BufferConfig;
 
 use crate::config::{Document, Node, Value, dotted};
 
-/// Resource blocks of the carrier that [`BufferConfig`]'s default is made for: 20 MHz with one
+/// Resource blocks of the carrier for which [`BufferConfig`]'s default is made: 20 MHz with one
 /// layer. Its 2 MiB are 223 ms at the 75.376 Mbit/s of TS 36.213 table 7.1.7.2.1-1 (I_TBS 26, 100
 /// blocks). Other cells have as much for each block and layer: the peak of a smaller carrier is
 /// near its share of blocks (6 blocks: 4.392 Mbit/s, 229 ms), two layers carry twice as much.
 const BLOCKS: i128 = 100;
 
-/// Puts the buffer of each UE and dedicated bearer where the scenario has none of its own.
+/// Sets the buffer of each UE and dedicated bearer for which the scenario has no value.
 pub(super) fn fill(document: &mut Document) {
     let (Some(ues), Some(bytes)) =
         (document.get("ue").and_then(Node::as_table), BufferConfig::default().bytes.value())
@@ -50,8 +49,7 @@ fn peak_blocks(document: &Document, cell: Option<&str>) -> Option<i128> {
         Some(Value::Integer(n)) => *n,
         _ => i128::from(CellConfig::default().resource_blocks),
     };
-    // Transmission modes 3 and 4 send two layers, as far as two antennas reach (TS 36.213 clause
-    // 7.1).
+    // Transmission modes 3 and 4 use two layers, the most of two antennas (TS 36.213 clause 7.1).
     let layers = |name: &str| match document.get(&format!("cell.{}.downlink.mimo.mode", dotted([name]))) {
         Some(Node { value: Value::Integer(mode), .. }) if *mode >= 3 => 2,
         _ => 1,
@@ -74,7 +72,7 @@ mod tests {
              [flow.f]\nfrom = 'server'\nto = 'phone'\n"
         );
         let scenario = Scenario::parse(&text, "c.toml", Path::new(""), &[]).unwrap();
-        // What is written out reads back as the same UE.
+        // The effective scenario is read back as the same UE.
         let again = Scenario::parse(&scenario.to_toml(), "c.toml", Path::new(""), &[]).unwrap();
         assert_eq!(again.spec().ue, scenario.spec().ue);
         scenario
@@ -85,8 +83,8 @@ mod tests {
     }
 
     /// Peak rates [bit/s] by TS 36.213 table 7.1.7.2.1-1, I_TBS 26, over 6 to 100 blocks: the
-    /// default buffer is 220 to 230 ms of each, a bandwidth-delay product of the round trips
-    /// that an LTE user has.
+    /// default buffer is 220 to 230 ms of each, a bandwidth-delay product for typical round trips
+    /// of LTE.
     #[test]
     fn the_default_buffer_is_a_bandwidth_delay_product_of_the_cell() {
         let peaks =
@@ -112,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_holds_and_the_largest_cell_counts() {
+    fn written_values_stay_and_the_largest_cell_counts() {
         let usual = BufferConfig::default().bytes.value();
         let small = "[cell.enb]\nresource_blocks = 25\n";
         assert_eq!(buffer("[cell.enb]\n[ue.phone]\n"), usual);

@@ -127,7 +127,7 @@ pub struct DedicatedBearerSpec {
 }
 
 impl UeSpec {
-    /// A queue in front of its bearers, or in their RLC, marks ECN-capable packets.
+    /// True if a queue in front of its bearers, or in their RLC, marks ECN-capable packets.
     pub(super) fn marks(&self) -> bool {
         let ip = self.ip_buffer.as_ref().is_some_and(QueueConfig::marks);
         ip || marks(&self.rlc) || self.dedicated.values().any(|b| marks(&b.rlc))
@@ -138,10 +138,10 @@ impl UeSpec {
     }
 }
 
-/// The network of a scenario with the names that belong to its ids.
+/// The network of a scenario with the names of its ids.
 #[derive(Debug, Default)]
 pub struct Cellular {
-    /// What the network is built from.
+    /// The configuration of the network.
     pub config: NetworkConfig,
     /// Node of each cell's eNB.
     pub cells: Vec<String>,
@@ -167,7 +167,7 @@ pub struct UeNames {
     pub mtu: Bytes,
     /// Index of its default bearer.
     pub default_bearer: usize,
-    /// Flow groups that go over another bearer, by index.
+    /// Flow groups that use another bearer, by its index.
     pub template: Vec<(String, usize)>,
 }
 
@@ -181,8 +181,7 @@ pub struct PairNames {
 }
 
 impl Spec {
-    /// The node at which packets enter a cell: its eNB, or the gateway where UEs change their
-    /// cells.
+    /// The node at which packets enter a cell: its eNB, or the gateway if UEs can be handed over.
     pub fn cell_node<'a>(&'a self, name: &'a str) -> &'a str {
         match self.handover {
             Some(_) => &self.core.gateway,
@@ -190,7 +189,7 @@ impl Spec {
         }
     }
 
-    /// The cell table that serves a UE at the start, if there is no choice.
+    /// The cell table that serves a UE at the start, if it is unambiguous.
     pub fn serving<'a>(&'a self, ue: &'a UeSpec) -> Option<&'a str> {
         let only = (self.cell.len() == 1).then(|| self.cell.keys().next().map(String::as_str)).flatten();
         ue.cell.as_deref().or(only).filter(|c| self.cell.contains_key(*c))
@@ -202,7 +201,7 @@ impl Spec {
         self.cell.keys().map(String::as_str).filter(named)
     }
 
-    /// The layout that the places of a UE belong to.
+    /// The layout to which the places of a UE belong.
     pub fn layout_of(&self, ue: &UeSpec) -> Option<&LayoutSpec> {
         match &ue.cell {
             Some(cell) => self.layout.get(cell),
@@ -212,7 +211,7 @@ impl Spec {
     }
 
     /// Cells, UEs and bearers in the order of their names. UEs without a cell are left out: the
-    /// check has refused them. `tracks`: the ways that groups of UEs follow, by name.
+    /// check has refused them. `tracks`: the tracks that groups of UEs follow, by name.
     pub fn cellular(&self, tracks: &Tracks) -> Cellular {
         let (mut all, tables) = self.placed(tracks);
         self.associate(&mut all, &tables);
@@ -221,7 +220,7 @@ impl Spec {
         all
     }
 
-    /// The same before UEs have chosen their cells, and the numbers of the cells of each table.
+    /// The same before the cells of UEs are selected, with the numbers of the cells of each table.
     pub(super) fn placed<'a>(&'a self, tracks: &Tracks) -> (Cellular, BTreeMap<&'a str, Range<usize>>) {
         let mut all = Cellular::default();
         all.config.handover = self.handover;
@@ -266,7 +265,7 @@ impl Spec {
         all.names
     }
 
-    /// The cells that stand where a layout puts them, with their names.
+    /// The cells at positions of a layout, with their names.
     pub(super) fn laid_out(&self) -> Vec<(String, CellConfig)> {
         let mut all = Cellular::default();
         let tables = self.add_cells(&mut all);
@@ -275,7 +274,7 @@ impl Spec {
         numbers.map(|i| (all.names[i].clone(), all.config.cells[CellId::from_index(i)].clone())).collect()
     }
 
-    /// The cells of all tables; returns the numbers of those of each.
+    /// Adds the cells of all tables; returns the numbers of those of each.
     fn add_cells<'a>(&'a self, all: &mut Cellular) -> BTreeMap<&'a str, Range<usize>> {
         let named = self.cell.values().filter_map(|c| c.radio.site).max();
         let mut site = named.map_or(0, |s| s.saturating_add(1));
@@ -301,7 +300,7 @@ impl Spec {
         tables
     }
 
-    /// Every UE that has a choice is served by its strongest cell.
+    /// Selects the strongest cell for every UE that has a choice.
     fn associate(&self, all: &mut Cellular, tables: &BTreeMap<&str, Range<usize>>) {
         let mut propagation = all.config.propagation(self.scenario.seed);
         let mut ids = 0..all.config.ues.len();
@@ -338,7 +337,7 @@ impl Cellular {
     }
 }
 
-/// The recorded ways of every group of UEs.
+/// Reads the recorded tracks of every group of UEs.
 pub(super) fn load_tracks(
     spec: &Spec,
     doc: &Document,
@@ -370,8 +369,7 @@ pub(super) fn load_tracks(
     }
 }
 
-/// What is wrong with a UE's bearers, with the key relative to the UE's table; warnings of known
-/// pitfalls.
+/// Checks a UE's bearers; keys are relative to the UE's table. Warns of known pitfalls.
 pub fn validate_bearers(ue: &UeSpec) -> Vec<Result<Warning, ConfigError>> {
     let default = (String::new(), &ue.pdcp, &ue.rlc);
     let dedicated = ue.dedicated.iter().map(|(name, b)| (format!("dedicated.{name}."), &b.pdcp, &b.rlc));

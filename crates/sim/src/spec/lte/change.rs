@@ -1,4 +1,4 @@
-//! What of LTE may change during a run: cells go off and on, pairs of UEs take other ways.
+//! Changes of LTE during a run: cells are switched off and on, pairs of UEs change their modes.
 
 use lasthop_lte::mac::sidelink::LinkMode;
 
@@ -9,18 +9,18 @@ use crate::spec::access::{ChangeEvent, RuntimeKeys};
 /// A change for the network of cells.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LteChange {
-    /// A cell is off or on.
+    /// A cell is switched off or on.
     Cell {
         /// Its name.
         name: String,
-        /// It is off.
+        /// True for off.
         down: bool,
     },
-    /// The pairs of a sidelink go these ways, from first to second and back.
+    /// The pairs of a sidelink use these modes, from first to second and back.
     Sidelink {
         /// Its table.
         name: String,
-        /// The ways.
+        /// The modes.
         modes: [LinkMode; 2],
     },
 }
@@ -58,7 +58,7 @@ pub(super) fn take_over(spec: &mut Spec, next: &mut Spec) -> Vec<LteChange> {
     changes
 }
 
-/// The cells of layouts, of which the document has one table.
+/// The changes of the cells of layouts, for which the document has one table.
 pub(super) fn spread(spec: &Spec, key: &str, value: &Scalar) -> Option<Result<Vec<LteChange>, String>> {
     let cells = cells_of_layout(spec, key)?;
     let Scalar::Bool(down) = *value else {
@@ -69,8 +69,8 @@ pub(super) fn spread(spec: &Spec, key: &str, value: &Scalar) -> Option<Result<Ve
 }
 
 /// The cells that `cell.NAME.down` switches where NAME is a layout, all of them, or one of its
-/// cells (`macro-1-3`). The document has one table for them all, so what is in force at each is not
-/// read from it.
+/// cells (`macro-1-3`). The document has one table for them all, so it does not contain the state
+/// of each.
 fn cells_of_layout(spec: &Spec, key: &str) -> Option<Vec<String>> {
     let name = key.strip_prefix("cell.")?.strip_suffix(".down")?;
     spec.layout.iter().find_map(|(table, layout)| {

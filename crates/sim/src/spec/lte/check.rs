@@ -1,4 +1,4 @@
-//! What the keys of cells and UEs mean together.
+//! Checks of combinations of the keys of cells and UEs.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::spec::Spec;
 use crate::spec::common_checks::{check_mtu, check_node_name, one_place};
 use crate::spec::layout::LayoutSpec;
 
-/// Cells of one layout.
+/// Largest number of cells of one layout.
 const MAX_CELLS: u64 = 1200;
 
 pub(super) fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut Diagnostics) {
@@ -53,8 +53,7 @@ pub(super) fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found:
     super::multicast::check(spec, doc, found);
 }
 
-/// A scheduler that is not built in must be one of the caller's own, with the parameters that it
-/// has.
+/// Checks that a scheduler that is not built in is one of the caller's own, with valid parameters.
 fn check_scheduler(
     scheduler: &SchedulerConfig,
     path: &str,
@@ -123,7 +122,7 @@ fn check_ue(name: &str, ue: &UeSpec, spec: &Spec, doc: &Document, found: &mut Di
     check_dedicated(ue, &path, spec, doc, found);
 }
 
-/// Each dedicated bearer has flows, and each of these no other bearer.
+/// Checks that each dedicated bearer has flows, and that no two bearers have the same flow.
 fn check_dedicated(ue: &UeSpec, path: &str, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let mut carried: BTreeMap<&str, &str> = BTreeMap::new();
     for (bearer, dedicated) in &ue.dedicated {
@@ -170,7 +169,7 @@ fn check_place(ue: &UeSpec, path: &str, spec: &Spec, doc: &Document, found: &mut
     }
 }
 
-/// `blocks_by_sector` needs something to shift, and room for it.
+/// Checks that `blocks_by_sector` has blocks to shift, and room for them.
 fn check_shifted(
     layout: &LayoutSpec,
     cell: &CellConfig,

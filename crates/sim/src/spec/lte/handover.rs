@@ -1,4 +1,4 @@
-//! What `[handover]` means together with the rest of a scenario, and its known pitfalls.
+//! Checks of `[handover]` with the rest of a scenario, and its known pitfalls.
 
 use lasthop_lte::rrc::Trigger;
 use lasthop_lte_l2::pdcp::HandoverKind;

@@ -19,7 +19,7 @@ pub(super) fn count<'a>(spec: &'a Spec, buffers: &mut Buffers<'a>) {
     backhaul(spec, buffers);
 }
 
-/// The buffers of the bearers of UEs, and IP buffers before them.
+/// Adds the buffers of the bearers of UEs, and IP buffers before them.
 fn ues<'a>(spec: &'a Spec, buffers: &mut Buffers<'a>) {
     for (name, ue) in &spec.ue {
         for direction in Direction::BOTH {
@@ -45,8 +45,8 @@ fn has(name: &str, ue: &UeSpec, end: &str) -> bool {
     names_one(name, ue.count, end)
 }
 
-/// Buffers of bearers between UEs. What a sidelink carries is not known before it runs: all that
-/// comes may wait.
+/// Adds the buffers of bearers between UEs. The rate of a sidelink is not known before the run: all
+/// packets may wait.
 fn sidelinks<'a>(spec: &'a Spec, buffers: &mut Buffers<'a>) {
     let waits = |rlc| Buffering { rate: Bitrate(0), delay: Duration::ZERO, room: room(rlc) };
     for (name, sidelink) in &spec.sidelink {
@@ -59,7 +59,7 @@ fn sidelinks<'a>(spec: &'a Spec, buffers: &mut Buffers<'a>) {
     }
 }
 
-/// The pipes of S1 and X2, through which all data of UEs may go.
+/// Adds the pipes of S1 and X2, through which all data of UEs may pass.
 fn backhaul<'a>(spec: &'a Spec, buffers: &mut Buffers<'a>) {
     let Some(handover) = &spec.handover else { return };
     for (name, pipe) in [("s1", &handover.s1), ("x2", &handover.x2)] {

@@ -1,4 +1,4 @@
-//! LTE: cells, UEs, their bearers, sidelinks and multicast groups; what a scenario needs of them.
+//! LTE: cells, UEs, their bearers, sidelinks and multicast groups; their interface to a scenario.
 
 mod buffer;
 mod cellular;
@@ -31,7 +31,7 @@ pub use multicast::MulticastSpec;
 pub use profile::describe_cell_profiles;
 pub use sidelink::SidelinkSpec;
 
-/// Both ends of each have an [`Entry`](crate::route::Entry).
+/// Largest number of UEs: both ends of each have an [`Entry`](crate::route::Entry).
 pub const MAX_UES: u64 = 20_000;
 
 /// The tables of LTE.
@@ -118,7 +118,7 @@ impl AccessSpec for Lte {
         sidelink::check_entries(part, whole, doc, found);
     }
 
-    /// UEs all of whose cells are down and stay so.
+    /// Warns of UEs all of whose cells stay down.
     fn check_idle(&self, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         for (name, ue) in &spec.ue {
             let mut candidates = spec.candidates(ue).peekable();
@@ -165,10 +165,10 @@ impl AccessChanges for Lte {
     }
 }
 
-/// A cell, or all cells of a layout, that nothing switches on.
+/// True for a cell, or all cells of a layout, that no change switches on.
 fn stays_down(spec: &Spec, name: &str) -> bool {
     let key = format!("cell.{}", dotted([name]));
-    // A layout's cells are switched by their own names, `macro-1-3`.
+    // Cells of a layout may be switched by their names, `macro-1-3`.
     let one_of_them = format!("{key}-");
     let of_layout = || keys_set(spec).any(|k| k.starts_with(&one_of_them));
     let down = spec.cell.get(name).is_some_and(|c| c.down);

@@ -52,7 +52,7 @@ impl MulticastSpec {
 }
 
 impl Spec {
-    /// The groups of all multicast tables; UEs and the bearers of pairs are there already.
+    /// Adds the groups of all multicast tables, after UEs and the bearers of pairs.
     pub(super) fn add_groups(&self, all: &mut Cellular) {
         for (name, spec) in &self.multicast {
             let find = |node: &String| all.ues.iter().position(|u| u.node == *node).map(UeId::from_index);
@@ -67,13 +67,13 @@ impl Spec {
         }
     }
 
-    /// The group that a flow's data go to.
+    /// The group to which a flow's data are sent.
     pub fn group_of_flow(&self, flow: &FlowSpec) -> Option<&MulticastSpec> {
         self.multicast.get(&flow.to)
     }
 }
 
-/// What is wrong with the groups of `spec`, and with flows to them.
+/// Checks the groups of `spec`, and flows to them.
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (name, group) in &spec.multicast {
         let path = format!("multicast.{}", dotted([name]));

@@ -1,5 +1,5 @@
-//! Pitfalls of the LTE cell: scenarios that run, and mislead. A small RLC buffer is the
-//! matter of RLC's own check.
+//! Pitfalls of the LTE cell: scenarios that run with misleading results. The check of RLC covers a
+//! small RLC buffer.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +19,10 @@ use crate::spec::group::node_of;
 use crate::spec::{FlowSpec, Spec};
 use crate::track::Tracks;
 
-/// What a sender without information about the path uses (RFC 9293 section 3.7.1), and the default
+/// The MSS of a sender without information about the path (RFC 9293 section 3.7.1), and the default
 /// of some simulators.
 const SMALL_MSS: u16 = 536;
-/// I_TBS of MCS 28, the best of 64QAM (TS 36.213 table 7.1.7.1-1).
+/// I_TBS of MCS 28, the highest of 64QAM (TS 36.213 table 7.1.7.1-1).
 const BEST_I_TBS: u8 = 26;
 
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
@@ -52,7 +52,7 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
-/// A moment at which blocks are filled, and no RLC entity that has it.
+/// Warns of a moment at which blocks are filled, if no RLC entity has it.
 fn fill_without_reports(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (name, _) in spec.cell.iter().filter(|(_, c)| !c.timing.uplink_fill.is_zero()) {
         let used = |ue: &UeSpec| {
@@ -70,9 +70,10 @@ fn fill_without_reports(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
-/// UEs that start where settings of the uplink keep them silent, though their power would do.
+/// Warns of UEs at start positions where settings of the uplink keep them silent, though their
+/// power would be sufficient.
 fn silent_uplinks(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
-    // With the default P0 and above every UE that has power to spare is decoded.
+    // With the default P0 and above every UE with power headroom is decoded.
     let quiet = |c: &CellConfig| {
         let control = &c.uplink.power_control;
         !c.uplink.power_aware || control.enabled && control.p0.0 < -90.0
@@ -119,8 +120,7 @@ fn silent_uplinks(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
-/// Reuse that no CQI reflects, and cells whose edges have the same blocks: reuse that separates
-/// nobody.
+/// Warns of reuse that no CQI reflects, and of cells whose edges have the same blocks.
 fn same_edges(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (name, cell) in &spec.cell {
         let own = cell.downlink.reuse.is_some() || cell.downlink.blocks.is_some();
@@ -161,10 +161,11 @@ fn same_edges(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
-/// Hata's and COST 231's formulas begin at 1 km, and are in common use from some 100 m on.
+/// Smallest distance without a warning [m]: Hata's and COST 231's formulas begin at 1 km, and are
+/// in common use from some 100 m on.
 const NEAR: f64 = 100.0;
 
-/// UEs that start where the path loss model was not made for.
+/// Warns of UEs that start at distances for which the path loss model was not made.
 fn strange_distances(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let model = &spec.radio.path_loss;
     let made_for = model.range().distance;
@@ -184,7 +185,7 @@ fn strange_distances(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
             .map(|c| &all.config.cells[CellId::from_index(c)])
             .collect();
         let here = ues.by_ref().take(ue.count as usize);
-        // What is pinned has no path loss, and a track is somewhere else.
+        // A pinned UE has no path loss, and a track has other places.
         if ue.radio.pinned_sinr.is_some() || ue.track.is_some() || cells.is_empty() {
             here.for_each(drop);
             continue;
@@ -223,8 +224,8 @@ fn strange_distances(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
-/// The distance that the model counts: through the air for log-distance and short ranges, on the
-/// ground for the others.
+/// The distance that the model uses: three-dimensional for log-distance and short ranges,
+/// horizontal for the others.
 fn apart(model: &PathLoss, cell: &CellConfig, ue: &UeRadioConfig, wrap: Option<&WrapAround>) -> f64 {
     let [x, y, z] = [0, 1, 2].map(|i| ue.position[i].0 - cell.radio.position[i].0);
     let [x, y] = wrap.map_or([x, y], |w| w.nearest([x, y]));
@@ -240,7 +241,7 @@ fn apart(model: &PathLoss, cell: &CellConfig, ue: &UeRadioConfig, wrap: Option<&
     }
 }
 
-/// The group of UEs that a flow's end names, as a whole or by one member.
+/// The group of UEs at a flow's end, named as a whole or by one member.
 fn group_of<'a>(spec: &'a Spec, end: &str) -> Option<&'a UeSpec> {
     let of_several = || {
         let (name, i) = node_of(end)?;
@@ -288,7 +289,7 @@ fn before_attach(
     }
 }
 
-/// A transfer that never ends before a buffer that never does.
+/// Warns of a transfer without end into a buffer without limit.
 fn endless_queue(flow: &FlowSpec, ue: &UeSpec, path: &str, doc: &Document, found: &mut Diagnostics) {
     if flow.app.is_bulk() && is_endless(ue) {
         found.push(
@@ -301,13 +302,13 @@ fn endless_queue(flow: &FlowSpec, ue: &UeSpec, path: &str, doc: &Document, found
     }
 }
 
-/// Cells that a table stands for.
+/// Number of cells of a table.
 fn cells_of(spec: &Spec, cell: &str) -> u64 {
     let layout = spec.layout.get(cell).filter(|l| l.validate().is_ok());
     layout.map_or(1, |l| l.places().len() as u64 * u64::from(l.sectors))
 }
 
-/// What the cells of a table carry at best [bit/s].
+/// Largest total rate of the cells of a table [bit/s].
 pub(super) fn best(spec: &Spec, cell: &str, direction: Direction) -> u64 {
     let config = &spec.cell[cell];
     let layers = if direction == Direction::Downlink { config.most_layers() as u64 } else { 1 };
@@ -315,7 +316,7 @@ pub(super) fn best(spec: &Spec, cell: &str, direction: Direction) -> u64 {
     one.saturating_mul(cells_of(spec, cell))
 }
 
-/// The rate of the largest block of any cell in each TTI.
+/// The rate of the largest transport block of any cell in each TTI.
 pub(super) fn best_of_a_cell(spec: &Spec) -> Option<Bitrate> {
     let best = spec.cell.values().map(|c| {
         let one = u64::from(largest_tbs_bits(c.resource_blocks as usize, BEST_I_TBS));
@@ -324,7 +325,7 @@ pub(super) fn best_of_a_cell(spec: &Spec) -> Option<Bitrate> {
     best.max().map(Bitrate)
 }
 
-/// RLC's buffer of its default bearer has no limit.
+/// True if RLC's buffer of its default bearer has no limit.
 fn is_endless(ue: &UeSpec) -> bool {
     ue.rlc.buffer.bytes.value().is_none() && ue.rlc.buffer.packets.value().is_none()
 }
@@ -361,9 +362,9 @@ fn offered(flow: &FlowSpec, cell: &str, direction: Direction, spec: &Spec) -> u6
         Direction::Uplink => &flow.from,
     };
     let here = group_of(spec, end).and_then(|ue| spec.serving(ue)) == Some(cell);
-    // Others are answered by a congestion control.
+    // Other flows are limited by a congestion control.
     let rate = flow.app.mean_rate().map_or(0, |rate| rate.0);
-    // To a group everything is sent once.
+    // Data to a group is sent once.
     let pairs = if spec.group_of_flow(flow).is_some() { 1 } else { spec.pairs_of(flow) };
     if here { rate * pairs * u64::from(flow.count) } else { 0 }
 }

@@ -1,12 +1,12 @@
-//! `cell.<name>.profile`: a layer of values beneath those that a scenario writes.
+//! `cell.<name>.profile`: a layer of values below those of a scenario.
 
 use lasthop_lte::network::config::CellProfile;
 use serde_json::{Value, json};
 
 use crate::config::{Difference, Document, Node, dotted};
 
-/// Puts the values of each cell's profile where the scenario has none of its own. Names that are no
-/// profile are left to the reader, which refuses them at their place.
+/// Inserts the values of each cell's profile where the scenario has none. Names that are no profile
+/// are skipped here; the deserializer refuses them at their place.
 pub(super) fn fill(document: &mut Document) {
     let Some(cells) = document.get("cell").and_then(Node::as_table) else { return };
     let named = cells.iter().filter_map(|(name, cell)| {
@@ -22,19 +22,19 @@ pub(super) fn fill(document: &mut Document) {
     }
 }
 
-/// A cell of `profile`, every key spelled out.
+/// A cell of `profile`, with every key.
 fn values(profile: CellProfile) -> Option<Document> {
     Document::from_value(&profile.cell(), profile.name()).ok()
 }
 
-/// What `profile` differs in from ours.
+/// The differences of `profile` from the default cell.
 fn differences(profile: CellProfile) -> Vec<Difference> {
     let (layer, standard) = (values(profile), values(CellProfile::Lasthop));
     let found = layer.zip(standard).map(|(layer, standard)| layer.differences(&standard));
     found.unwrap_or_default().into_iter().filter(|d| d.key != "profile").collect()
 }
 
-/// Key, value and source of everything in which the cell profile `name` differs from ours; none for
+/// Key, value and source of every difference of the cell profile `name` from the default; none for
 /// other names.
 pub(in crate::spec) fn settings(name: &str) -> Vec<(String, String, &'static str)> {
     let Some(profile) = CellProfile::ALL.into_iter().find(|p| p.name() == name) else { return Vec::new() };
@@ -43,7 +43,7 @@ pub(in crate::spec) fn settings(name: &str) -> Vec<(String, String, &'static str
     all.map(|d| (d.key.clone(), d.value.to_string(), source(&d.key))).collect()
 }
 
-/// Cell profiles with every value in which they differ from ours, as JSON.
+/// Cell profiles with every value in which they differ from the default, as JSON.
 pub fn describe_cell_profiles() -> Value {
     let setting =
         |(key, value, source): (String, String, &str)| json!({"key": key, "value": value, "source": source});
@@ -70,7 +70,7 @@ mod tests {
         let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
         let text = format!("{CELL}[cell.enb]\n{keys}");
         let scenario = Scenario::parse(&text, "c.toml", Path::new(""), &sets).unwrap();
-        // What is written out reads back as the same cell.
+        // The effective scenario is read back as the same cell.
         let again = Scenario::parse(&scenario.to_toml(), "c.toml", Path::new(""), &[]).unwrap();
         assert_eq!(again.spec().cell["enb"], scenario.spec().cell["enb"]);
         scenario.spec().cell["enb"].clone()
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_sets_everything_at_once() {
+    fn a_profile_sets_all_its_keys_at_once() {
         for profile in CellProfile::ALL {
             let keys = format!("profile = \"{}\"", profile.name());
             assert_eq!(cell(&keys, &[]), profile.cell(), "{keys}");

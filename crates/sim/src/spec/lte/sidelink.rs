@@ -60,7 +60,7 @@ pub(super) fn unacknowledged() -> RlcConfig {
 }
 
 impl SidelinkSpec {
-    /// The ways, from first to second and back.
+    /// The modes, from first to second and back.
     pub const fn modes(&self) -> [LinkMode; 2] {
         [self.forward, self.reverse]
     }
@@ -71,7 +71,7 @@ impl SidelinkSpec {
 }
 
 impl Spec {
-    /// The pairs of all sidelink tables; UEs and their bearers are there already.
+    /// Adds the pairs of all sidelink tables, after UEs and their bearers.
     pub(super) fn add_pairs(&self, all: &mut Cellular) {
         for (name, spec) in &self.sidelink {
             let ids = |end: usize| {
@@ -114,7 +114,7 @@ impl Spec {
     }
 }
 
-/// What is wrong with the sidelinks of `spec`.
+/// Checks the sidelinks of `spec`.
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let keys = keys_set(spec).filter_map(|key| key.strip_prefix("sidelink."));
     let set: BTreeSet<&str> = keys.filter_map(|key| key.split('.').next()).collect();
@@ -124,14 +124,14 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
-/// The same of the sidelinks of `part`, which are those of `whole` with other ways.
+/// Checks the sidelinks of `part`, which are those of `whole` with other modes.
 pub(super) fn check_entries(part: &Spec, whole: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (name, pair) in &part.sidelink {
         check_pair(name, pair, true, whole, doc, found);
     }
 }
 
-/// `set`: its ways are changed by hand during the run.
+/// Checks a pair; `set`: its modes are changed by keys during the run.
 fn check_pair(
     name: &str,
     pair: &SidelinkSpec,
@@ -163,7 +163,7 @@ fn check_pair(
     check_values(pair, &path, doc, found);
 }
 
-/// Both ends are UE tables of the same count that one cell serves.
+/// Checks that both ends are UE tables of the same count that one cell serves.
 fn check_ends(pair: &SidelinkSpec, spec: &Spec, path: &str, doc: &Document, found: &mut Diagnostics) {
     let key = format!("{path}.between");
     let mut ends = Vec::new();
@@ -206,7 +206,7 @@ fn check_times(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
-/// `apart` is a range, and nothing else says where the second end is.
+/// Checks that `apart` is a range, and that no other key places the second end.
 fn check_distance(pair: &SidelinkSpec, spec: &Spec, path: &str, doc: &Document, found: &mut Diagnostics) {
     let Some([least, most]) = pair.apart else { return };
     let key = format!("{path}.apart");
@@ -220,8 +220,9 @@ fn check_distance(pair: &SidelinkSpec, spec: &Spec, path: &str, doc: &Document, 
     }
 }
 
-/// A mode switch ends one direction of the bearer to the eNB and leaves the other: status PDUs
-/// travel in both, so the bearers between which the flows are switched have none.
+/// Checks the modes of RLC. A mode switch ends one direction of the bearer to the eNB and keeps the
+/// other. Status PDUs are sent in both, so the bearers between which the flows are switched must
+/// not have any.
 fn check_switched_bearers(
     pair: &SidelinkSpec,
     spec: &Spec,
@@ -246,7 +247,7 @@ fn check_switched_bearers(
     }
 }
 
-/// What the link, its bearer and the selection say of their own values.
+/// Runs the checks of the link, its bearer and the selection on their values.
 fn check_values(pair: &SidelinkSpec, path: &str, doc: &Document, found: &mut Diagnostics) {
     let verdicts = [
         pair.link.validate().map_err(|e| (format!("link.{}", e.key), e.message)),

@@ -1,8 +1,8 @@
-//! `scenario.profile`: one key that sets TCP, cells, RLC, handover and Wi-Fi to what another
-//! simulator does.
+//! `scenario.profile`: one key that sets TCP, cells, RLC, handover and Wi-Fi to the behaviour of
+//! another simulator.
 //!
-//! A profile is a layer of values beneath those that the scenario writes. It is above the
-//! defaults and is applied before the cells' own profiles, because it may name these.
+//! A profile is a layer of values below those of the scenario and above the defaults. It is applied
+//! before the profiles of cells, because it may name these.
 
 mod rows;
 
@@ -34,12 +34,12 @@ pub struct ProfileSetting {
     pub key: String,
     /// Its value, as TOML.
     pub value: String,
-    /// The parameter of the peer that it stands for.
+    /// The corresponding parameter of the peer.
     pub source: &'static str,
 }
 
-/// Puts the values of `scenario.profile` where the scenario has none of its own. A name that is no
-/// profile is left to the reader, which refuses it at its place.
+/// Inserts the values of `scenario.profile` where the scenario has none. A name that is no profile
+/// is skipped here; the deserializer refuses it at its place.
 pub(super) fn fill(document: &mut Document) {
     let Some(peer) = peer_of(document) else { return };
     let origin = document.get("scenario.profile").map_or(Origin::Program, |n| n.origin.clone());
@@ -47,8 +47,8 @@ pub(super) fn fill(document: &mut Document) {
     for (table, place) in tables(document) {
         let rows = peer.rows.iter().filter(|r| r.place == place);
         let mut layer = Document::empty(peer.name);
-        // The rows are constants that a test reads, and a table that cannot be made is refused by
-        // the reader.
+        // The rows are constants, which a test checks, and the deserializer refuses a table that
+        // cannot be made.
         let set = rows.filter_map(|row| layer.insert(row.key, parsed(row, &origin)?).ok()).count();
         if set > 0 && (document.get(&table).is_some() || document.insert(&table, Table::default()).is_ok()) {
             document.fill_from(&table, &layer, &standard);
@@ -57,7 +57,7 @@ pub(super) fn fill(document: &mut Document) {
 }
 
 /// The error when the profile of the scenario in `document` exists for the stack and for cells
-/// only: the name would imply that all of the scenario behaves as that simulator does.
+/// only: the name would imply that the whole scenario behaves as in that simulator.
 pub(super) fn refusal(document: &Document) -> Option<Diagnostic> {
     let name = document.get("scenario.profile")?.as_str()?;
     let (_, stack, cell) = PARTS.iter().find(|(part, ..)| *part == name)?;
@@ -67,8 +67,8 @@ pub(super) fn refusal(document: &Document) -> Option<Diagnostic> {
     Some(document.error_at("scenario.profile", message).help(help))
 }
 
-/// Names in `found` the keys that the user did not write: a message about a value of the profile is
-/// shown at the line that names the profile.
+/// Adds to messages in `found` the keys that the user did not write: a message about a value of the
+/// profile is at the line that names the profile.
 pub(super) fn name_keys(document: &Document, found: &mut Diagnostics) {
     let settings = settings(document);
     for diagnostic in found.iter_mut() {
@@ -82,7 +82,7 @@ pub(super) fn name_keys(document: &Document, found: &mut Diagnostics) {
     }
 }
 
-/// What the profile of the scenario in `document` sets: the rows whose key is not written there.
+/// The rows of the profile whose keys are not written in `document`.
 pub(super) fn settings(document: &Document) -> Vec<ProfileSetting> {
     let Some(peer) = peer_of(document) else { return Vec::new() };
     let mut found = Vec::new();
@@ -109,12 +109,12 @@ pub(super) fn settings(document: &Document) -> Vec<ProfileSetting> {
     found
 }
 
-/// The profile's name and what it does not imitate; none without a profile.
+/// The profile's name and the behaviour that it does not imitate; none without a profile.
 pub(super) fn limits(document: &Document) -> Option<(&'static str, &'static [&'static str])> {
     peer_of(document).map(|peer| (peer.name, peer.limits))
 }
 
-/// Scenario profiles with every value and what they leave out, as JSON.
+/// Scenario profiles with every value and their limits, as JSON.
 pub fn describe_scenario_profiles() -> Value {
     let setting = |row: &Row| {
         let key = format!("{}.{}", row.place.table(), row.key);
@@ -151,7 +151,7 @@ fn control(document: &Document, flow: &str, stack: Profile) -> Option<CcName> {
     written("cc").map_or(Some(stack.config().cc), |name| name.as_str()?.parse().ok())
 }
 
-/// The tables of `document` to which rows belong, with their places.
+/// The tables of `document` to which rows apply, with their scopes.
 fn tables(document: &Document) -> Vec<(String, Scope)> {
     let mut found = Vec::new();
     let names = |section: &str| -> Vec<String> {

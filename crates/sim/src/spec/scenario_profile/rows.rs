@@ -1,8 +1,8 @@
-//! What each scenario profile sets, key by key, and what it leaves out.
+//! Rows of each scenario profile: keys, values, and the behaviour that is left out.
 
 use lasthop_tcp::CcName;
 
-/// Which tables of a scenario a row belongs to.
+/// The tables of a scenario to which a row applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Each `[flow.<name>]` that runs over TCP.
@@ -32,7 +32,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// The table, as the documentation writes it.
+    /// The table, as in the documentation.
     pub const fn table(self) -> &'static str {
         match self {
             Self::Flow | Self::Control(_) => "flow.NAME",
@@ -52,13 +52,13 @@ impl Scope {
 /// One value of a profile.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Which tables have the key.
+    /// The tables with the key.
     pub place: Scope,
     /// The key below the table.
     pub key: &'static str,
     /// The value, as TOML.
     pub value: &'static str,
-    /// The parameter of the peer that it stands for.
+    /// The corresponding parameter of the peer.
     pub source: &'static str,
 }
 
@@ -66,7 +66,7 @@ const fn row(place: Scope, key: &'static str, value: &'static str, source: &'sta
     Row { place, key, value, source }
 }
 
-/// A simulator whose behaviour a scenario may take over.
+/// A simulator whose behaviour a scenario may imitate.
 #[derive(Debug)]
 pub struct Peer {
     /// The name in scenarios.
@@ -75,7 +75,7 @@ pub struct Peer {
     pub summary: &'static str,
     /// Its values.
     pub rows: &'static [Row],
-    /// What none of them imitates.
+    /// The behaviour that its rows do not imitate.
     pub limits: &'static [&'static str],
 }
 
@@ -171,8 +171,8 @@ const NS3_44: &[Row] = &[
     row(Station, "packets", "500", "WifiMacQueue::MaxSize"),
 ];
 
-/// Profiles of the stack and of cells that no row of RLC, handover or Wi-Fi makes whole: name,
-/// `tcp.profile`, `cell.profile`.
+/// Profiles of the stack and of cells without rows of RLC, handover or Wi-Fi: name, `tcp.profile`,
+/// `cell.profile`.
 pub const PARTS: &[(&str, &str, &str)] =
     &[("ns3-3.28", "ns3-3.28", "ns3-3.28"), ("simulte", "inet", "simulte"), ("inet", "inet", "simulte")];
 

@@ -1,4 +1,4 @@
-//! A scenario's profile is a layer beneath what the scenario writes.
+//! A scenario's profile is a layer below the values of the scenario.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ fn parsed(text: &str, sets: &[&str]) -> Scenario {
     Scenario::parse(text, "p.toml", Path::new(""), &sets).unwrap()
 }
 
-/// Every row of every profile reaches the table that it names: what is written out has its value.
+/// Every row of every profile has an effect in its table: the effective scenario has its value.
 #[test]
 fn every_row_of_a_profile_takes_effect_in_every_table() {
     for peer in PEERS {
@@ -43,7 +43,7 @@ fn every_row_of_a_profile_takes_effect_in_every_table() {
 }
 
 #[test]
-fn keys_beside_the_profile_win_and_are_not_listed_as_its_own() {
+fn keys_beside_the_profile_take_precedence_and_are_not_listed_as_its_own() {
     let written = "cell.enb.timing.decode=4";
     let text = ALL.replace("[ue.phone]\n", "[ue.phone]\nrlc = { am = { poll_pdu = 8 } }\n");
     let scenario = parsed(&text, &[written, "cell.west.profile=lasthop"]);
@@ -58,7 +58,7 @@ fn keys_beside_the_profile_win_and_are_not_listed_as_its_own() {
     assert!(has("cell.enb.downlink.cqi.period") && !has("cell.west.downlink.cqi.period"));
     assert!(!has("ue.phone.rlc.am.poll_pdu") && has("ue.phone.dedicated.voice.rlc.am.poll_pdu"));
     assert!(settings.iter().all(|s| !s.source.is_empty()), "{settings:?}");
-    // A profile that is taken back leaves nothing behind.
+    // After a change back to the default profile no value of the former remains.
     let plain = scenario.with_set(&["scenario.profile=lasthop".to_owned()]).unwrap();
     assert!(plain.profile_settings().is_empty() && plain.profile_limits().is_none());
     assert_eq!(plain.spec().cell["enb"].downlink.cqi.period, 5);
@@ -71,7 +71,7 @@ fn an_unknown_profile_is_refused_with_a_suggestion() {
     assert!(message.contains("ns3-3.44") && message.contains("p.toml:4:11"), "{message}");
 }
 
-/// What sets the stack and the cell only is refused by name, with the keys that do it.
+/// A profile of the stack and the cell only is refused by name, with the keys to use instead.
 #[test]
 fn half_a_profile_is_refused_with_the_keys_that_do_it() {
     for (name, stack, cell) in PARTS {
@@ -79,7 +79,7 @@ fn half_a_profile_is_refused_with_the_keys_that_do_it() {
         let message = Scenario::parse(&text, "p.toml", Path::new(""), &[]).unwrap_err().to_string();
         let keys = [format!("tcp.profile = \"{stack}\""), format!("profile = \"{cell}\"")];
         assert!(message.contains("p.toml:4:11") && keys.iter().all(|k| message.contains(k)), "{message}");
-        // The remedy is a scenario that runs.
+        // The remedy gives a scenario that runs.
         let sets = [
             "scenario.profile=lasthop".to_owned(),
             format!("flow.web.tcp.profile={stack}"),
@@ -91,7 +91,7 @@ fn half_a_profile_is_refused_with_the_keys_that_do_it() {
     }
 }
 
-/// A warning about a value of the profile stands at the line of the profile and names the key.
+/// A warning about a value of the profile is at the line of the profile and names the key.
 #[test]
 fn warnings_of_the_profiles_values_name_its_line_and_the_key() {
     let all = ALL.replace("[bearer.pipe]\nkind = 'lte-rlc'\nbetween = ['server', 'modem']\n", "");
@@ -100,7 +100,7 @@ fn warnings_of_the_profiles_values_name_its_line_and_the_key() {
     let found = scenario.warnings().iter().find(|d| d.message.contains(about)).unwrap();
     assert_eq!((found.line, found.column), (Some(4), Some(11)), "{found:?}");
     assert!(found.message.contains("`scenario.profile` sets `ue.phone.rlc.buffer"), "{}", found.message);
-    // A value that is written has its own line, and no remark.
+    // A written value has its own line, and no such remark.
     let written = all.replace("[ue.phone]\n", "[ue.phone]\nrlc = { buffer = { bytes = '10 kB' } }\n");
     let scenario = parsed(&written, &[]);
     let found = scenario.warnings().iter().find(|d| d.message.contains(about)).unwrap();

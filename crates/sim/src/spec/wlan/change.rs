@@ -1,4 +1,4 @@
-//! What of wireless LANs may change during a run.
+//! Changes of wireless LANs during a run.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use crate::spec::access::{ChangeEvent, RuntimeKeys};
 /// A change for the network of access points and stations.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WlanChange {
-    /// An access point takes this configuration.
+    /// An access point gets this configuration.
     Ap(String, ApId, Box<ApConfig>),
-    /// The station at a node takes this configuration.
+    /// The station at a node gets this configuration.
     Station(String, StationId, Box<StationConfig>),
 }
 
@@ -52,7 +52,7 @@ pub(super) const RUNTIME_KEYS: RuntimeKeys = &[
     ("station.*.packets", "capacity of the queues of stations; what is inside stays"),
 ];
 
-/// Access points and stations as the world has them: a drawn place stays as it was drawn.
+/// Access points and stations in force; drawn places do not change.
 pub(super) struct InForce {
     config: WlanConfig,
     aps: BTreeMap<String, ApId>,
@@ -61,7 +61,7 @@ pub(super) struct InForce {
 }
 
 impl InForce {
-    /// When a run begins.
+    /// The state at the start of a run.
     pub fn of(spec: &Spec) -> InForce {
         let config = spec.wireless().config;
         let aps = spec.ap.keys().cloned().zip(config.aps.ids()).collect();
@@ -71,13 +71,13 @@ impl InForce {
             next += group.count as usize;
             (name.clone(), first)
         };
-        // Every table has its access point: the check has seen to it.
+        // Every table has its access point, which was checked.
         let stations = spec.station.iter().map(&mut first).collect();
         InForce { config, aps, stations }
     }
 
-    /// Takes over access points and stations of which something differs; who they are does not
-    /// change during a run.
+    /// Takes over access points and stations with differences; their set does not change during a
+    /// run.
     pub fn take_over(&mut self, spec: &mut Spec, next: &mut Spec) -> Vec<WlanChange> {
         let mut changes = Vec::new();
         for (name, ap) in &next.ap {
@@ -109,7 +109,7 @@ impl InForce {
     }
 }
 
-/// Why `key` may not set a place that another key decides: message and remedy.
+/// The reason for which `key` must not set a place that another key determines: message and remedy.
 pub(super) fn placed_otherwise(spec: &Spec, key: &str) -> Option<(String, String)> {
     let (radio, drawn) = match key.strip_suffix(".radio.position")?.split_once('.')? {
         ("ap", name) => (&spec.ap.get(name)?.radio, None),
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
     use crate::Scenario;
 
-    /// What is in force after a change is what the scenario with the same keys begins with.
+    /// The values in force after a change are the initial ones of the scenario with the same keys.
     #[test]
     fn a_change_leads_to_the_scenario_with_its_keys() {
         let text = "[scenario]\nname = 'c'\nduration = '1 s'\n[ap.a]\n[ap.b]\nchannel = 40\n\

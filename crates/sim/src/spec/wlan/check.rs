@@ -1,4 +1,4 @@
-//! What the keys of access points and stations mean together, and the pitfalls of wireless LANs.
+//! Checks of combinations of the keys of access points and stations, and pitfalls of wireless LANs.
 
 use lasthop_units::Bitrate;
 use lasthop_wifi::rate::RateConfig;
@@ -29,8 +29,7 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
-/// What can be said of the access points and stations of `part`, which are those of `whole` with
-/// other values.
+/// Checks the access points and stations of `part`, which are those of `whole` with other values.
 pub(super) fn check_entries(part: &Spec, whole: &Spec, doc: &Document, found: &mut Diagnostics) {
     aps(part, doc, found);
     for (name, group) in &part.station {
@@ -55,7 +54,7 @@ fn aps(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
-/// Who shares a channel shares its width and its slots.
+/// Checks that access points on one channel have the same width and slots.
 fn check_channels(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (i, (name, ap)) in spec.ap.iter().enumerate() {
         let earlier = spec.ap.iter().take(i).find(|(_, other)| other.channel == ap.channel);
@@ -147,7 +146,7 @@ fn check_drop(group: &StationSpec, path: &str, spec: &Spec, doc: &Document, foun
     }
 }
 
-/// The group of stations that a flow's end names, as a whole or by one member.
+/// The group of stations at a flow's end, named as a whole or by one member.
 fn group_of<'a>(spec: &'a Spec, end: &str) -> Option<&'a StationSpec> {
     let member = || spec.station.iter().find(|(name, s)| names_one(name, s.count, end)).map(|(_, s)| s);
     spec.station.get(end).or_else(member)
@@ -180,7 +179,7 @@ fn pitfalls(name: &str, flow: &FlowSpec, spec: &Spec, doc: &Document, found: &mu
     }
 }
 
-/// The constant rates that the flows of an access point's stations offer, against the fastest rate.
+/// Compares the constant rates of the flows of an access point's stations with the fastest rate.
 fn too_much(name: &str, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let here = |end: &str| group_of(spec, end).and_then(|g| spec.ap_of(g)) == Some(name);
     let rate = |flow: &FlowSpec| {
@@ -206,7 +205,8 @@ fn too_much(name: &str, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
-/// Stations that stay where no preamble reaches: they never associate, and nothing is delivered.
+/// Warns of stations that stay where no preamble is detected: they never associate, and no packet
+/// is delivered.
 fn out_of_reach(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let all = spec.wireless().config;
     let mut stations = all.stations.iter();

@@ -24,7 +24,7 @@ use crate::extensions::Extensions;
 
 pub use change::WlanChange;
 
-/// Every device on a channel receives every other one.
+/// Largest number of stations: every device on a channel receives every other one.
 pub const MAX_STATIONS: u64 = 2_000;
 
 /// Stations of one kind: `count` of them, named `<name>-1`, `<name>-2`, ... when there are several.
@@ -156,10 +156,10 @@ impl AccessChanges for WirelessLans {
     }
 }
 
-/// The wireless LANs of a scenario with the names that belong to their ids.
+/// The wireless LANs of a scenario with the names of their ids.
 #[derive(Debug, Default)]
 pub struct Wireless {
-    /// What they are built from.
+    /// The configuration.
     pub config: WlanConfig,
     /// Node of each access point.
     pub aps: Vec<String>,
@@ -186,18 +186,18 @@ impl Spec {
         self.ap.get(name).and_then(|ap| ap.node.as_deref()).unwrap_or(name)
     }
 
-    /// The access point of stations, if there is no choice.
+    /// The access point of stations, if it is unambiguous.
     pub fn ap_of<'a>(&'a self, station: &'a StationSpec) -> Option<&'a str> {
         let only = (self.ap.len() == 1).then(|| self.ap.keys().next().map(String::as_str)).flatten();
         station.ap.as_deref().or(only).filter(|ap| self.ap.contains_key(*ap))
     }
 
-    /// The layout that stations stand in, if there is no choice.
+    /// The layout in which stations are placed, if it is unambiguous.
     pub fn only_layout(&self) -> Option<&LayoutSpec> {
         (self.layout.len() == 1).then(|| self.layout.values().next()).flatten()
     }
 
-    /// The nodes of stations that are placed at random, and where each stands.
+    /// The nodes of stations that are placed at random, with their positions.
     fn strewn(&self) -> Vec<(String, [Metres; 3])> {
         let is_strewn = |group: &StationSpec| group.ring.is_some() || group.drop.is_some();
         let groups = self.station.iter().filter(|(_, group)| is_strewn(group));
@@ -227,14 +227,14 @@ impl Spec {
             for (i, node) in (0..).zip(group.nodes(name)) {
                 let mut radio = group.radio;
                 if let Some(drop) = group.drop {
-                    // As a UE of a table of this name.
+                    // The same draws as for a UE of a table of this name.
                     let mut draws = draws_of_place(self.scenario.seed, name, i);
                     let [x, y] = drop.place(self.only_layout(), i, &mut draws);
                     radio.position = [Metres(x), Metres(y), radio.position[2]];
                 }
                 if let Some(ring) = group.ring {
                     let centre = all.config.aps[ap].radio.position;
-                    // The number that a UE of a cell would have: the same ring is the same place on
+                    // The number of a UE at the same index: the same ring gives the same place in
                     // either network.
                     let number = all.config.stations.len() as u64;
                     radio.position = ring.place(self.scenario.seed, number, centre, radio.position);
@@ -254,9 +254,9 @@ impl Spec {
 mod tests {
     use std::path::Path;
 
-    /// Side by side: what differs between two networks is the network, not where people stand.
+    /// Two networks that are compared differ only in the network, not in the places of the users.
     #[test]
-    fn stations_and_ues_of_the_same_ring_stand_at_the_same_places() {
+    fn stations_and_ues_of_the_same_ring_have_the_same_places() {
         let text = "[scenario]\nname = 'both'\nduration = '1 s'\n\
             [cell.enb]\n[ue.phone]\ncount = 5\nring = { inner = '1 m', outer = '20 m' }\n\
             [ap.ap]\n[station.laptop]\ncount = 5\nring = { inner = '1 m', outer = '20 m' }\n\
@@ -271,7 +271,8 @@ mod tests {
         assert_ne!(ues[0], ues[1]);
     }
 
-    /// A phone that is behind a cell and serves stations is a node of both; a station is of one.
+    /// A phone behind a cell that serves stations is a node of both networks; a station is a node
+    /// of one.
     #[test]
     fn a_ue_may_be_an_access_point_and_a_station_no_ue() {
         let mistake = |station: &str| {

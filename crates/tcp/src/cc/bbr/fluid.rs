@@ -1,4 +1,4 @@
-//! What BBR's tests share: a path with a link of fixed rate and an endless queue.
+//! A path with a link of fixed rate and an endless queue, for the tests of BBR.
 
 use std::collections::VecDeque;
 

@@ -32,7 +32,7 @@ impl MaxFilter {
         self.best[0].value
     }
 
-    /// Takes `value` in, measured in `round` (minmax_running_max).
+    /// Adds `value`, measured in `round` (minmax_running_max).
     pub(super) fn add(&mut self, round: u64, value: f64) {
         let new = Entry { round, value };
         let [first, second, third] = &mut self.best;
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_forgotten_while_no_value_comes() {
+    fn nothing_is_removed_while_no_value_comes() {
         let mut f = MaxFilter::new(10);
         f.add(0, 100.0);
         assert_eq!(f.get(), 100.0);

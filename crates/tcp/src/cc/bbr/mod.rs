@@ -1,5 +1,5 @@
-//! BBR: a model of the path, by its largest rate and its smallest round trip, that rules pacing and
-//! window.
+//! BBR: a model of the path, by its largest rate and its smallest round trip, that determines
+//! pacing and window.
 //!
 //! [`Bbr`] is version 1, as Linux 6.1 has it; [`Bbr3`] is version 3, as the working group's draft
 //! has it.

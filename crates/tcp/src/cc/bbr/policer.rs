@@ -77,7 +77,7 @@ impl LongTerm {
         self.begin(ack);
     }
 
-    /// Takes an ACK with a rate sample in (`bbr_lt_bw_sampling`).
+    /// Processes an ACK with a rate sample (`bbr_lt_bw_sampling`).
     pub(super) fn sample(&mut self, ack: &AckSample, context: AckContext) -> Option<Decision> {
         self.total_lost += ack.lost;
         if self.in_use {

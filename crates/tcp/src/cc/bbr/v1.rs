@@ -20,7 +20,7 @@ const HIGH_GAIN: f64 = 739.0 / 256.0;
 const DRAIN_GAIN: f64 = 88.0 / 256.0;
 const CWND_GAIN: f64 = 2.0;
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-/// Rounds that the largest bandwidth is remembered.
+/// Rounds for which the largest bandwidth is kept.
 const BW_ROUNDS: u64 = 10;
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
@@ -154,7 +154,7 @@ pub struct Bbr {
     /// Octets per second; 0: not known yet.
     pacing_rate: f64,
     seen_rtt: bool,
-    /// The application had nothing to send, and nothing has been delivered since it has.
+    /// The application had nothing to send, and nothing has been delivered since then.
     idle_restart: bool,
     /// Octets delivered by the latest ACK.
     delivered: u64,
@@ -166,7 +166,7 @@ pub struct Bbr {
     recovery: Recovery,
     extra: Extra,
     lt: LongTerm,
-    /// The latest ACK's, to be shown.
+    /// The sample of the latest ACK, for `observe`.
     sample: RateSample,
 }
 
@@ -213,7 +213,7 @@ impl Bbr {
     pub fn bandwidth(&self) -> f64 {
         if self.lt.in_use() { self.lt.bw() } else { self.max_bw() }
     }
-    /// The state's name as the papers write it.
+    /// The state's name in the papers.
     pub fn mode(&self) -> &'static str {
         self.mode.name()
     }
@@ -352,8 +352,7 @@ impl Bbr {
         }
     }
 
-    /// A round trip that ends now, as Linux' clock of whole microseconds sees its two ends
-    /// (tcp_stamp_us_delta).
+    /// A round trip that ends now, in Linux' clock of whole microseconds (tcp_stamp_us_delta).
     fn counted(&self, now: Instant, rtt: Duration) -> Duration {
         if self.clock.is_exact() {
             return rtt;
@@ -373,7 +372,7 @@ impl Bbr {
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
             self.mode.go(Mode::ProbeRtt);
-            // Linux looks at the mode that is entered, so that a larger window of before remains.
+            // Linux tests the mode that is entered, so that a larger earlier window remains.
             self.save_cwnd_in(true);
             self.rtt.done_at = None;
             self.rtt.sent[0] = ack.total_delivered;
@@ -495,7 +494,7 @@ impl Bbr {
         self.recovery.conserves
     }
 
-    /// The window worth coming back to.
+    /// Saves the window to which the sender returns.
     fn save_cwnd_in(&mut self, already_low: bool) {
         let low = already_low || in_recovery(self.recovery.state_before);
         self.recovery.prior_cwnd = if low { self.recovery.prior_cwnd.max(self.cwnd) } else { self.cwnd };
@@ -553,9 +552,9 @@ impl CongestionControl for Bbr {
         self.cwnd = 1.0;
     }
     /// Data after the application had none (Linux' bbr_cwnd_event): no queue is to be drained. Data
-    /// that waited for a window, or for the loss of all that was outstanding to be found, are no
-    /// restart. tcp_sock.app_limited has two homes, the sender's and ProbeRTT's mark, and is ~0U
-    /// before anything was delivered (tcp_init_sock).
+    /// that waited for a window, or for the detection of the loss of all outstanding segments, is
+    /// no restart. tcp_sock.app_limited is set by the sender and by ProbeRTT, and is ~0U before
+    /// anything was delivered (tcp_init_sock).
     fn on_transmit_start(&mut self, &TransmitStart { now, app_limited, .. }: &TransmitStart) {
         let marked = self.delivered <= self.rtt.sent[1];
         if !(app_limited || marked) {

@@ -1,5 +1,5 @@
-//! Which segments the receiver accepts (RFC 9293 section 3.10.7.4, first check), and what it makes
-//! of the others.
+//! The segments that the receiver accepts (RFC 9293 section 3.10.7.4, first check), and the
+//! handling of the others.
 
 use lasthop_units::{Duration, Instant};
 

@@ -13,7 +13,7 @@ impl Receiver {
     pub fn bare_ack(&mut self, c: &mut Connection, now: Instant, seq: Seq) -> Segment {
         let mut segment = Segment { seq, ..Segment::default() };
         self.header(c, now, &mut segment);
-        // What is beyond a hole is more urgent than a hint: together they have no room beside
+        // A report of a hole is more urgent than a hint: together they have no room beside
         // timestamps.
         if segment.sack.len() <= 1 {
             segment.guidance = self.guidance.map(|(measured, g)| g.aged(now.since(measured)));

@@ -30,7 +30,7 @@ pub(super) struct Receiver {
     pub nxt: u64,
     /// The right edge of the window we advertised: never moves left (RFC 9293 section 3.8.6).
     pub edge: u64,
-    /// What was said of it last.
+    /// The last offer of the window.
     offered: Offered,
     /// What the application has taken.
     read_to: u64,
@@ -117,7 +117,7 @@ impl Receiver {
         }
     }
 
-    /// The window that the SYN-ACK will offer, once what it offers is known.
+    /// The window that the SYN-ACK will offer, once its options are known.
     pub fn offer_first_window(&mut self, c: &Connection) {
         self.edge = 1 + self.first_window(c);
     }
@@ -137,7 +137,7 @@ impl Receiver {
         }
     }
 
-    /// Octets of the peer's data received in order and, unless `manual_read`, handed to the
+    /// Octets of the peer's data received in order and, unless `manual_read`, passed to the
     /// application.
     #[inline]
     pub fn in_order_received(&self, c: &Connection) -> u64 {

@@ -43,7 +43,7 @@ impl Receiver {
         self.sizing = Some(Box::new(RightSizing::new(now, start, limit, segment, self.first_window(c))));
     }
 
-    /// The first guess of the peer's segment size, where Linux' heuristics measure it.
+    /// The initial estimate of the peer's segment size, if Linux' heuristics measure it.
     pub fn start_measuring(&mut self, c: &Connection) {
         let window = self.first_window(c);
         if let Some(linux) = self.ack.heuristics() {
@@ -128,7 +128,7 @@ impl Receiver {
         }
     }
 
-    /// The right edge by which what arrives is judged.
+    /// The right edge against which arriving segments are checked.
     #[inline]
     pub fn edge_in_force(&self, c: &Connection) -> u64 {
         let by_room = c.config.host.window == WindowRule::AllRoom;
@@ -158,7 +158,7 @@ impl Receiver {
     }
 
     /// The window field for a segment that leaves now; moves the advertised edge, never to the
-    /// left. A sender of data says the same in each segment while nothing arrives.
+    /// left. A sender of data repeats the same value in each segment while nothing arrives.
     #[inline]
     pub fn advertise(&mut self, c: &Connection) -> u16 {
         let now =

@@ -1,5 +1,5 @@
-//! The fifth check: the ACK field (RFC 9293 section 3.10.7.4), and what it means to the sender. One
-//! loop, with two loss detectors.
+//! The fifth check: the ACK field (RFC 9293 section 3.10.7.4), and its effect on the sender. One
+//! procedure, with two loss detectors.
 
 use lasthop_units::Instant;
 
@@ -16,7 +16,7 @@ impl Sender {
     /// An acceptable ACK in a synchronized state. `ack` is its offset, not above SND.MAX; `start`
     /// is the segment's in the peer's stream.
     ///
-    /// Built into its caller, so that a receiver's segments do not pay for the loops.
+    /// Inlined into its caller, so that a receiver's segments do not have the cost of the loops.
     #[inline(always)]
     pub fn take_ack(&mut self, c: &mut Connection, now: Instant, seg: &Segment, start: i64, ack: i64) {
         let a = Ack { seg, ack };
@@ -68,7 +68,7 @@ impl Sender {
             self.restart_if_idle(c, now);
         }
         if wnd_before == 0 && self.seq.wnd > 0 && self.seq.is_outstanding() {
-            // What was sent as a probe was refused, so the oldest is sent first.
+            // The probe's segment was refused, so the oldest is sent first.
             self.fly.recovery.set_head_is_due(true);
         }
         D::rearm(&mut LossRecovery::of(self, c, now), &d, outcome, pending);
@@ -98,7 +98,7 @@ impl Sender {
     }
 }
 
-/// What is left to do when the state is CLOSED is the endpoint's.
+/// The endpoint does the rest when the state is CLOSED.
 fn fin_was_acked(c: &mut Connection, now: Instant) {
     c.step(Input::AckOfFin);
     match c.state {

@@ -1,4 +1,4 @@
-//! The two ways to find losses, and what each has to answer to the rest of the sender.
+//! The two loss detectors, and their interface to the rest of the sender.
 
 use lasthop_units::{Duration, Instant};
 
@@ -31,7 +31,7 @@ pub struct Believed {
 }
 
 /// The context of loss recovery at an ACK or a timer: it changes what is in flight and what both
-/// directions share, and reads where the sender stands. The write queue, pacing and limits are left
+/// directions share, and reads the sender's position. The write queue, pacing and limits are left
 /// out.
 pub struct LossRecovery<'a> {
     pub fly: &'a mut InFlight,
@@ -52,8 +52,8 @@ impl<'a> LossRecovery<'a> {
     }
 }
 
-/// A way to find losses: by duplicate ACKs and the scoreboard, or by RACK. The sender calls it here
-/// alone; no other code looks at which one is at work.
+/// A loss detector: by duplicate ACKs and the scoreboard, or by RACK. The sender calls it here
+/// alone; no other code depends on which one is in use.
 pub trait Detector {
     // One ACK.
 
@@ -73,7 +73,7 @@ pub trait Detector {
     fn is_duplicate(x: &LossRecovery<'_>, a: Ack<'_>, d: &AckDigest) -> bool;
     /// The round trips that it shows.
     fn measure_rtt(x: &mut LossRecovery<'_>, a: Ack<'_>, d: &AckDigest);
-    /// What is lost, what recovery it begins or ends; informs the congestion control.
+    /// Determines the losses and begins or ends recovery; informs the congestion control.
     fn judge(x: &mut LossRecovery<'_>, a: Ack<'_>, d: &mut AckDigest, duplicate: bool) -> Outcome;
     /// The timers after it. `pending`: one for losses ran before it.
     fn rearm(x: &mut LossRecovery<'_>, d: &AckDigest, outcome: Outcome, pending: bool);
@@ -87,10 +87,10 @@ pub trait Detector {
 
     // What leaves.
 
-    /// The next segment that the windows, the pace and what is lost let leave.
+    /// The next segment that the windows, pacing and losses permit.
     fn next_segment(send: &mut Sender, c: &mut Connection, r: &mut Receiver, now: Instant)
     -> Option<Segment>;
-    /// The oldest segment again, whatever the windows say.
+    /// The oldest segment again, independent of the windows.
     fn resend_head(send: &mut Sender, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment>;
     /// The oldest segment again, as the probe of a closed window.
     fn probe_with_head(

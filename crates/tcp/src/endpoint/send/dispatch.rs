@@ -1,7 +1,7 @@
-//! Which detector is at work.
+//! Selects the detector in use.
 
-/// `$call`, in which `$D` is the detector at work in the
-/// [`InFlight`](super::in_flight::InFlight) `$fly`.
+/// `$call`, in which `$D` is the detector in use in the [`InFlight`](super::in_flight::InFlight)
+/// `$fly`.
 macro_rules! by_detector {
     ($fly:expr, $D:ident => $call:expr) => {
         match $fly.recovery.detection() {

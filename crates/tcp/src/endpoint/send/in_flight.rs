@@ -1,4 +1,4 @@
-//! What is in flight, what of it is lost, and how much may be.
+//! The octets in flight, their losses, and their limit.
 
 use lasthop_units::Instant;
 
@@ -11,8 +11,7 @@ use crate::config::Config;
 use crate::flight::Flight;
 use crate::recovery::{Rack, Recovery};
 
-/// The records of what is outstanding, with loss recovery and congestion control, which judge by
-/// them.
+/// The records of outstanding segments, with loss recovery and congestion control, which use them.
 #[derive(Clone, Debug)]
 pub struct InFlight {
     pub cc: Cc,
@@ -30,18 +29,18 @@ pub struct InFlight {
     pub delivered_by_dups: u64,
 }
 
-/// What is remembered of a timeout while F-RTO judges it.
+/// The state of a timeout while F-RTO checks it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Frto {
-    /// RFC 5682 looks at a timeout.
+    /// RFC 5682 checks a timeout.
     pub looking: bool,
     /// Its step 2b: new data before retransmissions.
     pub prefer_new: bool,
-    /// The timeout that the older kernels judge.
+    /// The timeout that the older kernels check.
     pub watch: Option<Watch>,
 }
 
-/// A timeout that the F-RTO of older kernels judges (frto_counter, frto_highmark).
+/// A timeout that the F-RTO of older kernels checks (frto_counter, frto_highmark).
 #[derive(Clone, Copy, Debug)]
 pub struct Watch {
     /// An ACK has moved SND.UNA already.
@@ -81,8 +80,8 @@ impl InFlight {
         c.timers.stop(Timer::Persist);
     }
 
-    /// cwnd in octets, with `extra` segments of inflation, whole segments only where the profile
-    /// says so.
+    /// cwnd in octets, with `extra` segments of inflation, whole segments only if the profile
+    /// requires it.
     #[inline(always)]
     pub fn window_octets(&self, c: &Connection, extra: f64) -> u64 {
         let segments = (self.cc.cwnd() + extra).min(c.config.window_ceiling());

@@ -1,4 +1,4 @@
-//! What keeps a sender from sending, as probes see it.
+//! The reason why a sender does not send, for probes.
 //!
 //! Linux counts the same in `tcp_chrono`: `TCP_CHRONO_BUSY` while anything is queued or in flight,
 //! `TCP_CHRONO_RWND_LIMITED` while the congestion window would let a segment go and the peer's does
@@ -15,7 +15,7 @@ use super::dispatch::by_detector;
 use crate::recovery::CaState;
 use crate::state::State;
 
-/// What a sender waits for when it has sent all that it may. One of them holds at any moment.
+/// The limit of a sender that has sent all that it may. One of them holds at any time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// The handshake, the peer's SYN included.

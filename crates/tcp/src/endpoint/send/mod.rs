@@ -41,7 +41,7 @@ use crate::config::Config;
 use crate::hint::{Guidance, Hint};
 use crate::state::State;
 
-/// What is sent, when, and again.
+/// The state of sending and retransmission.
 #[derive(Clone, Debug)]
 pub(super) struct Sender {
     pub seq: SendSequence,
@@ -57,7 +57,7 @@ pub(super) struct Sender {
     pub override_sws: bool,
     /// Our FIN is sent again with the ACK that is due.
     pub fin_again: bool,
-    /// The newest notice that the peer's ACKs brought.
+    /// The newest notice in the peer's ACKs.
     last_notice: u8,
 }
 
@@ -95,7 +95,7 @@ impl Sender {
         }
     }
 
-    /// An ACK's option: its notice is news once, its readings each time.
+    /// An ACK's option: its notice is new once, its readings each time.
     pub fn take_guidance(&mut self, c: &Connection, now: Instant, guidance: &Guidance) {
         let mut hint = guidance.hint(now);
         let number = guidance.notice_number();
@@ -124,7 +124,7 @@ impl Sender {
         if self.seq.close_requested || !open {
             return 0;
         }
-        // Before the connection opens a hint says nothing.
+        // Before the connection opens a hint is ignored.
         let hint = if c.state == State::Closed { WriteHint::default() } else { hint };
         self.restart_after_idleness(c, now);
         let accepted = if self.limits.queue.is_some() {

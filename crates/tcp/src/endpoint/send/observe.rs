@@ -1,4 +1,4 @@
-//! What every sender shows of itself beside its congestion control's own variables.
+//! The variables of every sender, in addition to those of its congestion control.
 
 use super::super::connection::Connection;
 use super::Sender;
@@ -7,8 +7,7 @@ use super::dispatch::by_detector;
 use crate::cc::{CongestionControl, Observer};
 use crate::recovery::{CaState, Detection};
 
-/// The variables of the sender, then those of its control. `state` is the sender's as Linux
-/// names it.
+/// The variables of the sender, then those of its control. `state` is the sender's in Linux' terms.
 pub fn observe(send: &Sender, c: &Connection, state: CaState, o: &mut Observer<'_>) {
     let (fly, counters) = (&send.fly, &c.meters.counters);
     let by_rack = matches!(fly.recovery.detection(), Detection::Rack);

@@ -28,7 +28,7 @@ const MIN_TSO_RATE: f64 = 150_000.0;
 /// What may wait to be sent where no send buffer limits it \[octets\].
 pub(super) const UNSENT_MAX: u64 = 4 << 20;
 
-/// What the application says of a write, beside how much.
+/// The application's hints about a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteHint {
     /// More is to come soon: a part of a segment waits for it (MSG_MORE).
@@ -48,7 +48,7 @@ pub struct WriteQueue {
     small_to: u64,
     /// Segments that have been cut and wait for `poll_transmit`.
     pub out: VecDeque<Segment>,
-    /// An ACK or a timer is a reason to look at the queue.
+    /// An ACK or a timer is a reason to check the queue.
     look: bool,
 }
 
@@ -90,7 +90,7 @@ struct Cut {
 }
 
 impl Limits {
-    /// An ACK, a timer or a close is a reason to look at what waits.
+    /// An ACK, a timer or a close is a reason to check the queue.
     pub fn look_at_queue(&mut self) {
         if let Some(q) = self.queue.as_mut() {
             q.look = true;
@@ -210,7 +210,8 @@ impl Sender {
         free && self.seq.notsent() < self.limits.notsent_limit
     }
 
-    /// What Nagle's algorithm or a cork has held back leaves, as far as what is still set lets it.
+    /// Sends the data held back by Nagle's algorithm or a cork, as far as the other of the two
+    /// permits it.
     pub fn uncork(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) {
         if self.limits.queue.is_some() && c.state.is_synchronized() {
             let urge = if c.config.acks.nagle { Urge::AsSet } else { Urge::Push };
@@ -219,8 +220,8 @@ impl Sender {
         }
     }
 
-    /// The persist timer: what is held back leaves, one segment of it or as much as the window
-    /// takes, and with PSH (tcp_write_wakeup).
+    /// The persist timer: sends the data held back, one segment of it or as much as the window
+    /// permits, with PSH (tcp_write_wakeup).
     pub fn wake_queue(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) {
         let Some(q) = self.limits.queue.as_ref() else { return };
         let cut = q.cut(c, &self.seq, &self.fly, Urge::Push, true);
@@ -241,7 +242,8 @@ impl Sender {
         self.limits.queue.as_mut()?.out.pop_front()
     }
 
-    /// What was sent as one packet and is lost leaves as one again, as far as `room` segments go.
+    /// Retransmits lost segments that were sent as one packet as one packet again, up to `room`
+    /// segments.
     #[cold]
     #[inline(never)]
     pub fn resend_packet(
@@ -279,7 +281,7 @@ impl Sender {
         first
     }
 
-    /// A tail loss probe with new data: one segment, whatever the congestion window says.
+    /// A tail loss probe with new data: one segment, independent of the congestion window.
     pub fn probe_with_packet(
         &mut self,
         c: &mut Connection,
@@ -362,7 +364,7 @@ impl Sender {
         }
     }
 
-    /// A segment arrived: a reason to look at what waits, and perhaps the end of being busy.
+    /// A segment arrived: a reason to check the queue, and possibly the end of being busy.
     #[cold]
     #[inline(never)]
     pub fn queue_after_input(&mut self, c: &mut Connection, now: Instant) {
@@ -414,7 +416,7 @@ impl Sender {
 }
 
 impl InFlight {
-    /// The peer's window is what keeps the next segment, not the congestion window.
+    /// True if the peer's window prevents the next segment, not the congestion window.
     fn is_window_too_small(&self, c: &Connection, seq: &SendSequence) -> bool {
         let waiting = seq.end() - seq.max.min(seq.end());
         let next = waiting.min(u64::from(c.negotiated.mss));
@@ -463,7 +465,7 @@ impl InFlight {
     }
 }
 
-/// Where the last chunk begins, when what is unsent begins at `start`.
+/// The start of the last chunk, if the unsent data begins at `start`.
 fn open_start(q: &WriteQueue, start: u64) -> u64 {
     q.chunks.len().checked_sub(2).and_then(|i| q.chunks.get(i)).map_or(start, |c| c.end)
 }
@@ -590,8 +592,8 @@ impl WriteQueue {
         if ends { Defer::No } else { Defer::ForWindow }
     }
 
-    /// What keeps the next packet, in the order of tcp_write_xmit. Time alone is no reason to look
-    /// at the queue: a packet that has waited for more waits on until an ACK comes.
+    /// The limit of the next packet, in the order of tcp_write_xmit. Time alone is no reason to
+    /// check the queue: a packet that waits for more data waits until an ACK comes.
     pub fn limit(&self, c: &Connection, seq: &SendSequence, fly: &InFlight, corked: bool) -> Limit {
         if fly.room(c) < 1.0 {
             return Limit::CongestionWindow;
@@ -616,8 +618,8 @@ impl WriteQueue {
         seq.written > pushed + seq.max_wnd / 2
     }
 
-    /// What the last packet still takes before it is as large as `goal`; `start` is where what is
-    /// unsent begins.
+    /// The room in the last packet until it is as large as `goal`; the unsent data begins at
+    /// `start`.
     pub fn open_room(&self, start: u64, goal: u64) -> u64 {
         let open = self.chunks.back().filter(|c| !c.record_end);
         open.map_or(0, |c| goal.saturating_sub(c.end - open_start(self, start)))

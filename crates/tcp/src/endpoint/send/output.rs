@@ -1,5 +1,5 @@
-//! What leaves: retransmissions first, then new data as the windows allow, then probes and bare
-//! ACKs.
+//! The order of sending: retransmissions first, then new data as the windows permit, then probes
+//! and bare ACKs.
 
 use lasthop_units::Instant;
 
@@ -13,8 +13,8 @@ use crate::config::RttSampling;
 use crate::segment::{Flags, Segment};
 
 impl Sender {
-    /// Data, FIN, or a probe, if one may leave now. Built into its caller, as what it calls for new
-    /// data is: a segment is made where it is returned, not handed up by copies.
+    /// Data, FIN, or a probe, if one may leave now. Inlined into its caller, as are the functions
+    /// it calls for new data: a segment is created where it is returned, without copies.
     #[inline(always)]
     pub fn send_data(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
         if !c.state.may_send() {

@@ -14,7 +14,7 @@ use crate::config::Config;
 pub struct Pacing {
     /// A rate may be set, by the configuration or by the congestion control.
     pub enabled: bool,
-    /// tcp_update_skb_after_send says when the next departure is. It does not look at SACK.
+    /// tcp_update_skb_after_send gives the time of the next departure. It does not use SACK.
     by_linux: bool,
     /// The departure time after the last segment paced as Linux does.
     paced_to: Instant,
@@ -33,7 +33,7 @@ impl Pacing {
     /// alone.
     #[inline(never)]
     pub fn left(&mut self, c: &mut Connection, fly: &InFlight, now: Instant, data: u32, on_wire: u32) {
-        // What has no octets holds nothing back: a moment that is now would be waited for again and
+        // A segment without octets delays nothing: a time that is now would be waited for again and
         // again.
         if !self.enabled || on_wire == 0 {
             return;
@@ -69,7 +69,7 @@ impl Pacing {
 }
 
 impl Sender {
-    /// Pacing is what keeps something from leaving: the wake-up it needs counts.
+    /// True if pacing alone prevents a departure: the timer it needs counts.
     #[inline]
     pub fn pace_holds_something(&self, c: &Connection) -> bool {
         self.pacing.enabled

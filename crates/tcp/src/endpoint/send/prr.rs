@@ -1,7 +1,7 @@
-//! How the window comes down to ssthresh: by proportional rate reduction (RFC 9937, as Linux 6.1
+//! The reduction of the window to ssthresh: by proportional rate reduction (RFC 9937, as Linux 6.1
 //! counts it, in segments), or by the rate halving of older kernels.
 
-/// A reduction under way.
+/// A reduction in progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reduction {
     pub prr: Prr,

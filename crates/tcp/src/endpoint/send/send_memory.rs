@@ -29,7 +29,7 @@ const DESCRIPTOR: u64 = 256;
 pub struct SendMemory {
     /// sk_sndbuf \[octets\].
     pub size: u64,
-    /// SOCK_NOSPACE: the application has met a full buffer, and waits until a third of it is free.
+    /// SOCK_NOSPACE: the application found the buffer full, and waits until a third of it is free.
     full: bool,
 }
 
@@ -58,9 +58,9 @@ impl SendMemory {
         !self.full && queued < self.size
     }
 
-    /// After what could leave has left (tcp_check_space): an application that waits may go on when
-    /// a third of the buffer is free; a buffer that is smaller than the congestion window needs
-    /// grows.
+    /// Called after all permitted segments have left (tcp_check_space): a waiting application may
+    /// continue when a third of the buffer is free; a buffer smaller than the congestion window
+    /// needs grows.
     pub fn check(&mut self, c: &Connection, fly: &InFlight, queued: u64) {
         if self.is_free(queued) {
             return;

@@ -7,7 +7,7 @@ use super::super::timers::Timer;
 use crate::segment::Segment;
 use crate::state::Input;
 
-/// Where the sender stands in its stream, by offsets: 0 is the SYN, data begins at 1, the FIN comes
+/// The sender's position in its stream, by offsets: 0 is the SYN, data begins at 1, the FIN comes
 /// last.
 #[derive(Clone, Copy, Debug)]
 pub struct SendSequence {
@@ -190,8 +190,7 @@ impl SendSequence {
     }
 
     /// Nothing outstanding, nothing waiting, no timer running: the receiver's side of a transfer,
-    /// where an ACK field that says nothing new can only move the window (Van Jacobson's header
-    /// prediction).
+    /// where an ACK field without news can only move the window (Van Jacobson's header prediction).
     #[inline]
     pub fn has_nothing_to_send(&self, c: &Connection) -> bool {
         !self.is_outstanding()

@@ -1,6 +1,6 @@
-//! Whether a reduction was for nothing: DSACK (RFC 3708), timestamps (RFC 3522).
+//! Detection of spurious reductions: DSACK (RFC 3708), timestamps (RFC 3522).
 
-/// What is remembered of a reduction while it can be undone.
+/// The state of a reduction while it can be undone.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Undo {
     /// Set while the reduction can still be undone: SND.UNA at its start.

@@ -1,4 +1,4 @@
-//! Whether the congestion window was made use of, as Linux judges it.
+//! The use of the congestion window, by Linux' criterion.
 
 use super::in_flight::InFlight;
 use super::sequence::SendSequence;

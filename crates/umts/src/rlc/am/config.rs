@@ -1,6 +1,6 @@
 //! Parameters of acknowledged mode: the protocol parameters of TS 25.322 clause 9.6 with the value
-//! sets that RRC can signal (TS 25.331 clause 10.3.4). Values outside a set work; the set is what a
-//! real network can use.
+//! sets that RRC can signal (TS 25.331 clause 10.3.4). Values outside a set are accepted; the set
+//! is what a real network can use.
 
 use lasthop_units::{Bytes, Duration, Ratio};
 use schemars::JsonSchema;
@@ -178,8 +178,8 @@ impl Default for AmConfig {
     }
 }
 
-/// Shortest time of a timer: the shortest ones of TS 25.331 are 10 ms, and with a period of some
-/// nanoseconds a run would hardly advance.
+/// Shortest duration of a timer: the shortest ones of TS 25.331 are 10 ms, and a period of some
+/// nanoseconds would cause an event at nearly every instant of a run.
 const SHORTEST_TIMER: Duration = Duration::from_millis(1);
 
 impl AmConfig {
@@ -188,8 +188,8 @@ impl AmConfig {
         self.on_max_dat == OnMaxDat::Discard || !self.timer_discard.is_zero()
     }
 
-    /// Refuses what cannot work; warns of what can come to a standstill by the standard's own
-    /// rules.
+    /// Refuses invalid values; warns of combinations that can deadlock by the rules of the
+    /// standard.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         for (key, window) in [("tx_window", self.tx_window), ("rx_window", self.rx_window)] {
             check((1..=4095).contains(&window), key, "a window holds 1 to 4095 PDUs, such as 1024")?;
@@ -240,8 +240,8 @@ impl AmConfig {
         Ok(warnings)
     }
 
-    /// What prevents a deadlock: losing any single PDU, poll or report must leave a side that
-    /// acts.
+    /// Warns of a possible deadlock: after the loss of any single PDU, poll or report one side must
+    /// still act.
     fn warn_of_standstill(&self, warnings: &mut Vec<Warning>) {
         let periodic = !self.timer_poll_periodic.is_zero();
         let answered = !self.timer_poll.is_zero();

@@ -1,19 +1,19 @@
 //! RLC acknowledged mode of UMTS (TS 25.322).
 //!
-//! One entity at each end; each sends and receives. Law of time and order of calls:
+//! There is one entity at each end; each sends and receives. Law of time and order of calls:
 //!
-//! * [`AmEntity::push_sdu`]: an SDU from above. [`AmEntity::pull`]: MAC has room for so many
-//!   blocks. [`AmEntity::receive`]: a PDU came from the air. [`AmEntity::on_time`]: a timer named
-//!   by [`AmEntity::poll_at`] may have expired; being early is harmless.
+//! * [`AmEntity::push_sdu`]: an SDU from upper layers. [`AmEntity::pull`]: MAC has room for
+//!   `blocks` blocks. [`AmEntity::receive`]: a PDU from lower layers. [`AmEntity::on_time`]: a
+//!   timer that [`AmEntity::poll_at`] named may have expired; an early call is harmless.
 //! * [`AmEntity::has_data`] is true if a pull now would give a PDU; read it after every call above.
 //! * Consequences are appended to the caller's [`Output`].
 //!
 //! **The account of SDUs.** The receiver's delivery is final. A sender reports an SDU as dropped
-//! only when its receiver can deliver it no more: at once if nothing of it was sent, otherwise when
-//! the receiver has confirmed that it moved on (MRW ACK) or was reset. So a report of a drop is
-//! never followed by a delivery, but it may follow one, when the acknowledgement was lost: the
-//! account's owner ([`Bearer`](crate::Bearer)) then has the [`serial`](Sdu::serial) as gone and
-//! the report says nothing new.
+//! only when its receiver can no longer deliver it: at once if no octet of it was sent, otherwise
+//! when the receiver has confirmed the move of its window (MRW ACK) or was reset. So a report of a
+//! drop is never followed by a delivery, but it may follow one, when the acknowledgement was lost:
+//! the account in [`Bearer`](crate::Bearer) then no longer has the [`serial`](Sdu::serial), and
+//! ignores the report.
 
 mod config;
 mod poll;
@@ -46,16 +46,16 @@ pub struct AmEntity {
     tx: Tx,
     rx: Rx,
     reset: Resetter,
-    /// The answer to a discard order waits to be sent.
+    /// The MRW_ACK super-field that is to be sent.
     mrw_ack: Option<Sufi>,
     stats: AmStats,
-    /// STATUS PDUs of a report that wait for room.
+    /// STATUS PDUs of a report that did not fit yet.
     reports: Vec<StatusPdu>,
 }
 
 impl AmEntity {
-    /// An entity that sends PDUs with `payload` octets after the 2-octet header; its peer may use
-    /// another size.
+    /// Creates an entity that sends PDUs with `payload` octets after the 2-octet header; its peer
+    /// may use another size.
     pub fn new(cfg: AmConfig, payload: Bytes) -> Self {
         let layout = DataLayout::am(payload.0 as u32);
         AmEntity {
@@ -74,7 +74,7 @@ impl AmEntity {
     pub const fn config(&self) -> &AmConfig {
         &self.cfg
     }
-    /// The layout of the PDUs it sends.
+    /// The layout of the PDUs that it sends.
     pub const fn layout(&self) -> DataLayout {
         self.layout
     }
@@ -82,7 +82,7 @@ impl AmEntity {
     pub const fn stats(&self) -> &AmStats {
         &self.stats
     }
-    /// VT(S) with the HFN above it: what the next new PDU counts.
+    /// VT(S) with the HFN above it: the count of the next new PDU.
     pub const fn vt_s(&self) -> u64 {
         self.tx.vt_s()
     }
@@ -90,7 +90,7 @@ impl AmEntity {
     pub fn tx_window_used(&self) -> u32 {
         self.tx.window_used()
     }
-    /// SDUs and bytes that were never sent.
+    /// SDUs and bytes of which no octet was sent.
     pub fn waiting(&self) -> (usize, Bytes) {
         (self.tx.buffer.waiting_sdus(), self.tx.buffer.waiting_bytes())
     }
@@ -99,7 +99,8 @@ impl AmEntity {
         self.tx.buffer.is_empty() && !self.reset.is_pending()
     }
 
-    /// An SDU from above (`serial`s must grow). May drop it, or another, as `buffer_policy` says.
+    /// Takes in an SDU from upper layers (`serial`s must grow). May drop it or another, by
+    /// `buffer_policy`.
     pub fn push_sdu(&mut self, now: Instant, sdu: Sdu, out: &mut Output) {
         self.tx.push(now, sdu, out, &mut self.stats);
     }
@@ -113,7 +114,7 @@ impl AmEntity {
         self.tx.has_data(now) || self.status_due(now) || self.reset.has_pdu()
     }
 
-    /// MAC takes at most `blocks` PDUs: control first, then retransmissions, then new data.
+    /// Passes MAC at most `blocks` PDUs: control first, then retransmissions, then new data.
     pub fn pull(&mut self, now: Instant, blocks: usize, pdus: &mut Vec<Pdu>, out: &mut Output) {
         let end = pdus.len() + blocks;
         self.pull_resets(now, blocks, pdus);
@@ -124,7 +125,7 @@ impl AmEntity {
         if !piggyback {
             self.pull_status(now, end - pdus.len(), pdus);
         }
-        // A report that may travel in padding leaves room for itself and is placed after the data.
+        // A report that may be piggybacked is placed after the data.
         let start = pdus.len();
         let reserve = usize::from(piggyback && self.status_due(now));
         let room = (end - start).saturating_sub(reserve);
@@ -158,8 +159,7 @@ impl AmEntity {
             || !self.reports.is_empty()
     }
 
-    /// Appends at most `room` STATUS PDUs: orders and answers of discard, and the report if it is
-    /// due.
+    /// Appends at most `room` STATUS PDUs: those with MRW and MRW_ACK, and the report if it is due.
     fn pull_status(&mut self, now: Instant, room: usize, pdus: &mut Vec<Pdu>) {
         if room == 0 {
             return;
@@ -174,7 +174,7 @@ impl AmEntity {
         } else if !first.sufis.is_empty() {
             self.reports.push(first);
         }
-        // What does not fit into this TTI is sent in the next one.
+        // PDUs that do not fit into this TTI are sent in the next one.
         let n = self.reports.len().min(room);
         self.stats.status_pdus += n as u64;
         pdus.extend(self.reports.drain(..n).map(|s| Pdu::Status(Box::new(s))));
@@ -206,12 +206,12 @@ impl AmEntity {
         }
     }
 
-    /// A PDU from the air.
+    /// Receives a PDU from lower layers.
     pub fn receive(&mut self, now: Instant, pdu: &Pdu, out: &mut Output) {
         match pdu {
             Pdu::Reset(r) => self.on_reset(r, out),
             Pdu::ResetAck(r) => self.on_reset_ack(r, out),
-            // Clause 11.4.2: a pending reset ignores everything else.
+            // Clause 11.4.2: during a pending reset all other PDUs are ignored.
             _ if self.reset.is_pending() => {}
             Pdu::Data(data) => {
                 let delivered = out.delivered.len();
@@ -252,7 +252,8 @@ impl AmEntity {
         }
     }
 
-    /// Clause 11.4.3. The HFNs of both directions become one more than the highest in use.
+    /// Processes a RESET PDU (clause 11.4.3). The HFNs of both directions become one more than the
+    /// highest in use.
     fn on_reset(&mut self, pdu: &ResetPdu, out: &mut Output) {
         if self.reset.on_request(pdu) == Asked::New {
             self.reset_both(pdu.hfni, DropCause::RlcReset, out);
@@ -260,7 +261,7 @@ impl AmEntity {
         }
     }
 
-    /// Clause 11.4.4.
+    /// Processes a RESET ACK PDU (clause 11.4.4).
     fn on_reset_ack(&mut self, pdu: &ResetPdu, out: &mut Output) {
         if self.reset.is_answer(pdu) {
             self.reset_both(pdu.hfni, DropCause::RlcReset, out);
@@ -277,8 +278,8 @@ impl AmEntity {
         self.reports.clear();
     }
 
-    /// Builds the entity anew after an unrecoverable error; both ends at once, with nothing on the
-    /// air. SDUs in transmission are dropped, SDUs of which nothing was sent are kept.
+    /// Re-establishes the entity after an unrecoverable error; both ends at once, without PDUs in
+    /// transmission. SDUs in transmission are dropped, SDUs of which no octet was sent are kept.
     pub fn reestablish(&mut self, out: &mut Output) {
         self.tx.reset(0, DropCause::RadioLinkFailure, out, &mut self.stats);
         self.rx.reset(0);
@@ -295,7 +296,7 @@ impl AmEntity {
         Some(self.tx.poll_at(now).min(self.rx.report.poll_at(now))).filter(|at| *at < Instant::MAX)
     }
 
-    /// Timers that have expired by `now` act.
+    /// Processes the timers that have expired by `now`.
     pub fn on_time(&mut self, now: Instant, out: &mut Output) {
         if self.reset.on_time(now, &self.cfg) {
             out.events.push(RlcEvent::Unrecoverable);
@@ -309,7 +310,7 @@ impl AmEntity {
     }
 }
 
-/// A timer that does not run expires never.
+/// The expiry of a timer, [`Instant::MAX`] if it does not run.
 #[inline]
 const fn or_never(timer: Option<Instant>) -> Instant {
     match timer {

@@ -1,4 +1,4 @@
-//! The polling function (TS 25.322 clause 9.7.1): which PDU carries the P bit.
+//! The polling function (TS 25.322 clause 9.7.1): the choice of PDUs with the P bit.
 
 use lasthop_units::Instant;
 
@@ -26,7 +26,7 @@ pub(super) struct Poller {
     periodic: Option<Instant>,
 }
 
-/// What the polling function looks at when a PDU is about to be sent.
+/// The inputs of the polling function when a PDU is about to be sent.
 pub(super) struct Occasion {
     /// No PDU is left in the transmission buffer after this new one.
     pub last_new: bool,
@@ -113,7 +113,7 @@ impl Poller {
         }
     }
 
-    /// A poll waits for a PDU to carry it, and may be sent.
+    /// True if a poll waits for a PDU and may be sent.
     #[inline]
     pub fn is_due(&self, now: Instant) -> bool {
         self.wanted && now >= self.prohibited_until
@@ -140,7 +140,7 @@ impl Poller {
         }
     }
 
-    /// Timers that have expired trigger a poll.
+    /// Processes expired timers, which trigger a poll.
     pub fn on_time(&mut self, now: Instant, cfg: &AmConfig, outstanding: bool) {
         if self.timer_poll.is_some_and(|t| t <= now) {
             self.timer_poll = None;
@@ -152,7 +152,7 @@ impl Poller {
         }
     }
 
-    /// The next moment at which something here changes; [`Instant::MAX`] for never.
+    /// The next moment at which the state of this object changes; [`Instant::MAX`] for never.
     #[inline]
     pub fn poll_at(&self, now: Instant, outstanding: bool) -> Instant {
         let blocked = self.wanted && outstanding && now < self.prohibited_until;

@@ -1,4 +1,4 @@
-//! SDUs out of the data fields of PDUs.
+//! Reassembly of SDUs from the data fields of PDUs.
 
 use std::collections::VecDeque;
 
@@ -19,16 +19,15 @@ pub(super) struct Reassembly {
 struct Partial {
     sdu: Sdu,
     got: u32,
-    /// The PDU that indicates the end has arrived.
+    /// True if the PDU that indicates the end has arrived.
     ended: bool,
     /// Count of the highest PDU seen with octets or the end of it.
     highest: u64,
 }
 
 impl Reassembly {
-    /// The data field of the next PDU in sequence; the first `skipped` ends belong to discarded
-    /// SDUs. Works on descriptors and on what was read from octets: only lengths and ends
-    /// count.
+    /// Processes the data field of the next PDU in sequence; the first `skipped` ends belong to
+    /// discarded SDUs. Works on descriptors and on decoded octets: it uses only lengths and ends.
     #[inline]
     pub fn in_sequence(&mut self, segments: &[Segment], skipped: usize, out: &mut Output) {
         let mut skip = skipped;
@@ -54,7 +53,8 @@ impl Reassembly {
                     self.partials.push_front(partial);
                     continue;
                 }
-                // Read from octets, the previous PDU seemed to be full: its last octet was padding.
+                // For decoded octets the previous PDU seemed to be full: its last octet was
+                // padding.
                 EndMark::PreviousShort if !segment.sdu.is_known() => {
                     partial.got = partial.got.saturating_sub(1)
                 }
@@ -65,8 +65,8 @@ impl Reassembly {
         }
     }
 
-    /// The data field of any PDU, each PDU once: an SDU is delivered when all of it is here. Needs
-    /// descriptors.
+    /// Processes the data field of any PDU, each PDU once: an SDU is delivered when all of it is
+    /// received. Needs descriptors.
     pub fn any_order(&mut self, count: u64, segments: &[Segment], skipped: usize, out: &mut Output) {
         let mut skip = skipped;
         for segment in segments {
@@ -95,18 +95,18 @@ impl Reassembly {
         }
     }
 
-    /// The sender has discarded what ends in PDU `end` or before.
+    /// Drops SDUs that the sender has discarded, which end in PDU `end` or before.
     pub fn forget(&mut self, end: u64) {
         self.partials.retain(|p| p.highest > end || (p.highest == end && !p.ended && p.highest != 0));
     }
 
-    /// The next PDU in sequence was discarded by the sender and has not arrived.
+    /// Skips the next PDU in sequence, which the sender has discarded and which has not arrived.
     pub fn gap(&mut self) {
         self.partials.clear();
         self.out_of_sync = true;
     }
 
-    /// The next octet begins an SDU.
+    /// Drops the SDU so far: the next octet begins an SDU.
     pub fn clear(&mut self) {
         self.partials.clear();
         self.out_of_sync = false;

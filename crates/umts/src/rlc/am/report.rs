@@ -1,4 +1,4 @@
-//! What a status report says (TS 25.322 clause 11.5.2).
+//! Status reports (TS 25.322 clause 11.5.2).
 
 use smallvec::{SmallVec, smallvec};
 
@@ -13,9 +13,9 @@ const MOST_RUN: u64 = 16;
 /// Builds the report on VR(R)..VR(H) as STATUS PDUs of at most `bits` each, after the super-fields
 /// `first`.
 ///
-/// The first PDU acknowledges as far as it lists; what further PDUs list they do not acknowledge,
-/// because an ACK says that everything before it that is not listed *in the same PDU* was received
-/// (clause 9.2.2.11.2).
+/// The first PDU acknowledges up to the end of its lists. Further PDUs have lists without
+/// acknowledgement, because an ACK means that every earlier PDU that is not listed *in the same
+/// STATUS PDU* was received (clause 9.2.2.11.2).
 pub(super) fn build_report(
     rx: &Rx,
     format: StatusFormat,
@@ -26,8 +26,7 @@ pub(super) fn build_report(
     let (mut from, end) = (rx.vr_r(), rx.vr_h());
     let mut acknowledged = false;
     loop {
-        // The closing ACK takes 16 bits, NO_MORE 4; `StatusPdu::bits` has counted the NO_MORE
-        // already.
+        // The closing ACK takes 16 bits, NO_MORE 4; `StatusPdu::bits` includes the NO_MORE.
         let reserve = if acknowledged { 0 } else { 12 };
         while let Some(missing) = rx.received().next_missing(from, end) {
             let room = bits.saturating_sub(pdu.bits() + reserve);
@@ -52,8 +51,8 @@ pub(super) fn build_report(
     }
 }
 
-/// A BITMAP from `first` on, and the first SN after it. All bits are known: one that would reach
-/// beyond VR(H) starts before `first` instead.
+/// A BITMAP from `first` on, and the first SN after it. Every bit is defined: a bitmap that would
+/// reach beyond VR(H) starts before `first` instead.
 fn bitmap(rx: &Rx, first: u64, room: usize) -> Option<(Sufi, u64)> {
     let octets = (room.checked_sub(20)? as u64 / 8).min(MOST_OCTETS);
     if octets == 0 {
@@ -63,7 +62,7 @@ fn bitmap(rx: &Rx, first: u64, room: usize) -> Option<(Sufi, u64)> {
     let last = rx.received().last_missing(first, reach).unwrap_or(first);
     let octets = (last - first) / 8 + 1;
     let end = (first + 8 * octets).min(rx.vr_h());
-    // May lie before VR(R), even before count 0: everything there was received, or ignored.
+    // FSN may be before VR(R), even before count 0: all PDUs there were received, or are ignored.
     let fsn = end as i64 - 8 * octets as i64;
     let bits = (0..octets as i64).map(|o| {
         (0..8).fold(0u8, |octet, b| {

@@ -14,7 +14,7 @@ pub(super) struct Resetter {
     next_rsn: bool,
     /// RSN of the last RESET of the peer that was carried out.
     answered: Option<bool>,
-    /// An answer waits to be sent.
+    /// An answer is to be sent.
     answer_due: bool,
 }
 
@@ -28,17 +28,18 @@ struct Asking {
     timer: Option<Instant>,
 }
 
-/// What a RESET from the peer means.
+/// The meaning of a RESET from the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
     /// A new procedure: this end must be reset.
     New,
-    /// A repetition of one that was carried out.
+    /// A repetition of a procedure that was carried out.
     Again,
 }
 
 impl Resetter {
-    /// This end has sent RESET and waits: it sends and accepts nothing else (clause 11.4.2).
+    /// True while this end waits for RESET ACK: it neither sends nor accepts other PDUs (clause
+    /// 11.4.2).
     pub fn is_pending(&self) -> bool {
         self.asking.is_some()
     }
@@ -56,7 +57,7 @@ impl Resetter {
         true
     }
 
-    /// The RESET to send now; starts Timer_RST.
+    /// Returns the RESET to send now; starts Timer_RST.
     pub fn request(&mut self, now: Instant, cfg: &AmConfig) -> Option<ResetPdu> {
         let asking = self.asking.as_mut().filter(|a| a.timer.is_none())?;
         asking.vt_rst += 1;
@@ -64,21 +65,21 @@ impl Resetter {
         Some(ResetPdu { rsn: asking.rsn, hfni: asking.hfni })
     }
 
-    /// The RESET ACK to send now. `hfn` is the one in use since the reset; the peer adds one to
-    /// what it reads.
+    /// Returns the RESET ACK to send now. `hfn` is the one in use since the reset; the peer adds
+    /// one to the received value.
     pub fn answer(&mut self, hfn: u64) -> Option<ResetPdu> {
         let rsn = self.answered.filter(|_| self.answer_due)?;
         self.answer_due = false;
         Some(ResetPdu { rsn, hfni: hfn.saturating_sub(1) as u32 })
     }
 
-    /// The HFN that this end's sender starts with after a reset: one more than it has sent the
-    /// peer, or than it uses. Crossing procedures agree on it.
+    /// The HFN with which this end's sender starts after a reset: one more than the HFN that it has
+    /// sent to the peer, or that it uses. Crossing procedures agree on it.
     pub fn next_hfn(&self, hfn: u64) -> u64 {
         self.asking.as_ref().map_or(hfn, |a| u64::from(a.hfni)) + 1
     }
 
-    /// A RESET arrives. Clause 11.4.3: one with the RSN of the last is a repetition and is only
+    /// Processes a RESET. Clause 11.4.3: one with the RSN of the last is a repetition and is only
     /// answered again.
     pub fn on_request(&mut self, pdu: &ResetPdu) -> Asked {
         self.answer_due = true;
@@ -92,12 +93,12 @@ impl Resetter {
     pub fn is_answer(&self, pdu: &ResetPdu) -> bool {
         self.asking.as_ref().is_some_and(|a| a.rsn == pdu.rsn)
     }
-    /// The procedure is complete.
+    /// Ends the procedure.
     pub fn done(&mut self) {
         self.asking = None;
     }
 
-    /// Timer_RST: RESET is repeated. True when MaxRST are unanswered.
+    /// Processes Timer_RST, whose expiry repeats RESET. True when MaxRST are unanswered.
     pub fn on_time(&mut self, now: Instant, cfg: &AmConfig) -> bool {
         let Some(asking) = self.asking.as_mut().filter(|a| a.timer.is_some_and(|t| t <= now)) else {
             return false;

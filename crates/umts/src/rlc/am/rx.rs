@@ -53,13 +53,13 @@ impl Rx {
         &self.received
     }
 
-    /// A data PDU from the air.
+    /// Receives a data PDU.
     pub fn receive(&mut self, now: Instant, pdu: &DataPdu, out: &mut Output, stats: &mut AmStats) {
         let d = u64::from(pdu.sn.distance_from(AmSn::new(self.vr_r as u32)));
         let count = self.vr_r + d;
-        // Outside VR(R) <= SN < VR(MR), or of another HFN: a repeated PDU of before the window,
-        // which a receiver that deciphers it as this count would read as garbage (possible only
-        // with windows above 2048).
+        // Outside VR(R) <= SN < VR(MR), or of another HFN: a repeated PDU from before the window. A
+        // receiver that deciphers it with this count gets invalid data (possible only with windows
+        // above 2048).
         let foreign = pdu.hfn != DataPdu::NO_HFN && u64::from(pdu.hfn) != count >> 12;
         if d >= u64::from(self.cfg.rx_window) || foreign || self.received.contains(count) {
             stats.duplicates += 1;
@@ -76,7 +76,7 @@ impl Rx {
 
     fn accept(&mut self, count: u64, segments: &Segments, out: &mut Output) {
         if count == self.vr_r && self.vr_h == self.vr_r {
-            // In order, and nothing waits: the common case.
+            // In order, while no other PDU waits: the common case.
             self.deliver(count, segments, out);
             self.vr_r += 1;
             self.vr_h += 1;
@@ -104,7 +104,7 @@ impl Rx {
         self.advance(out);
     }
 
-    /// VR(R) to the first PDU that is missing; what it passes is reassembled.
+    /// Advances VR(R) to the first PDU that is missing, and reassembles the PDUs that it passes.
     fn advance(&mut self, out: &mut Output) {
         while self.vr_r < self.vr_h && self.received.remove(self.vr_r) {
             if self.cfg.in_sequence {
@@ -127,9 +127,9 @@ impl Rx {
         }
     }
 
-    /// MRW: the sender has discarded all SDUs up to the one that ends in PDU `sn` with LI number
-    /// `n` (or before that PDU, `n` = 0). Clause 11.6.3: SDUs of which everything was received are
-    /// delivered, the rest is discarded, and the window moves.
+    /// Processes MRW: the sender has discarded all SDUs up to the one that ends in PDU `sn` with LI
+    /// number `n` (or before that PDU, `n` = 0). Clause 11.6.3: SDUs that were completely received
+    /// are delivered, the others are discarded, and the window moves.
     pub fn move_window(&mut self, sn: AmSn, n: u8, beyond_window: bool, out: &mut Output) -> Sufi {
         let d = u64::from(sn.distance_from(AmSn::new(self.vr_r as u32)));
         // "consider SN_MRW1 to be less than VR(MR)": any other SN is below VR(R), and the order
@@ -148,7 +148,8 @@ impl Rx {
         Sufi::MrwAck { n, sn: AmSn::new(self.vr_r as u32) }
     }
 
-    /// Takes PDUs VR(R) to `end` - 1 out of the window, and what LI number `n` of PDU `end` ends.
+    /// Removes PDUs VR(R) to `end` - 1 from the window, and the SDU that LI number `n` of PDU `end`
+    /// ends.
     fn flush_to(&mut self, end: u64, n: u8, out: &mut Output) {
         for count in self.vr_r..end {
             self.received.remove(count);
@@ -166,15 +167,15 @@ impl Rx {
         } else if n == 0 {
             self.reassembly.clear();
         } else if !(end < self.vr_h && self.received.contains(end)) {
-            // The octets that complete the last of the discarded SDUs are still to come.
+            // The octets that complete the last of the discarded SDUs have not arrived yet.
             let skipped = self.skip.filter(|(count, _)| *count == end).map_or(0, |(_, n)| n);
             self.skip = Some((end, n.max(skipped)));
             self.reassembly.clear();
         }
     }
 
-    /// Clause 11.4: everything received and not delivered is discarded; the peer starts at SN 0 of
-    /// `hfn`.
+    /// Resets the receiver (clause 11.4): received octets that are not delivered are discarded; the
+    /// peer starts at SN 0 of `hfn`.
     pub fn reset(&mut self, hfn: u64) {
         let cfg = self.cfg;
         let reassembly = std::mem::take(&mut self.reassembly);

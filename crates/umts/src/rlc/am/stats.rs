@@ -1,6 +1,6 @@
 //! Counters of an acknowledged mode entity.
 
-/// What happened so far at one entity, as sender and as receiver.
+/// Counters of one entity, as sender and as receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AmStats {
     /// SDUs accepted from the layer above.
@@ -25,7 +25,7 @@ pub struct AmStats {
     pub resets: u64,
     /// Data PDUs received that were new.
     pub pdus_received: u64,
-    /// Data PDUs received that were received before, or lie outside the window.
+    /// Data PDUs received that were received before, or are outside the window.
     pub duplicates: u64,
     /// Reports of missing PDUs that the guard suppressed.
     pub nacks_suppressed: u64,

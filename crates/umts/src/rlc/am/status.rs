@@ -1,10 +1,10 @@
-//! When status reports fall due (TS 25.322 clause 9.7.2).
+//! Triggers of status reports (TS 25.322 clause 9.7.2).
 
 use lasthop_units::Instant;
 
 use super::{AmConfig, or_never};
 
-/// When the receiver reports.
+/// Decides when the receiver reports.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reporter {
     /// A report was triggered and is not sent.
@@ -13,17 +13,17 @@ pub(super) struct Reporter {
     prohibited_until: Instant,
     /// Expiry of Timer_Status_Periodic.
     periodic: Option<Instant>,
-    /// A PDU has arrived since the last periodic report.
+    /// True if a PDU has arrived since the last periodic report.
     active: bool,
 }
 
 impl Reporter {
-    /// A report is triggered. Any number of triggers makes one report.
+    /// Triggers a report. Any number of triggers causes one report.
     pub fn trigger(&mut self) {
         self.wanted = true;
     }
 
-    /// A PDU has arrived: the periodic report runs while there is something to report.
+    /// Records that a PDU has arrived: Timer_Status_Periodic runs while PDUs arrive or are missing.
     #[inline]
     pub fn on_pdu(&mut self, now: Instant, cfg: &AmConfig) {
         if !cfg.timer_status_periodic.is_zero() {
@@ -32,14 +32,14 @@ impl Reporter {
         }
     }
 
-    /// Clause 9.7.2: a report that was triggered while Timer_Status_Prohibit runs is sent when it
-    /// has expired.
+    /// True if a report may be sent. Clause 9.7.2: a report that was triggered while
+    /// Timer_Status_Prohibit runs is sent when it has expired.
     #[inline]
     pub fn is_due(&self, now: Instant) -> bool {
         self.wanted && now >= self.prohibited_until
     }
 
-    /// The report is handed to MAC: Timer_Status_Prohibit starts (clause 9.5 f).
+    /// Records that the report is passed to MAC: Timer_Status_Prohibit starts (clause 9.5 f).
     pub fn sent(&mut self, now: Instant, cfg: &AmConfig) {
         self.wanted = false;
         self.prohibited_until = now + cfg.timer_status_prohibit;
@@ -53,7 +53,7 @@ impl Reporter {
         }
     }
 
-    /// The next moment at which something here changes; [`Instant::MAX`] for never.
+    /// The next moment at which the state of this object changes; [`Instant::MAX`] for never.
     #[inline]
     pub fn poll_at(&self, now: Instant) -> Instant {
         let blocked = self.wanted && now < self.prohibited_until;

@@ -20,10 +20,10 @@ use lasthop_bearer::{DropCause, Sdu};
 #[derive(Clone, Debug)]
 struct Sent {
     segments: Segments,
-    /// VT(DAT): how often it was sent (clause 9.4).
+    /// VT(DAT): number of its transmissions (clause 9.4).
     vt_dat: u32,
     last: Instant,
-    /// Reported missing after MaxDAT transmissions: its SDUs wait for their discard.
+    /// Reported missing after MaxDAT transmissions: its SDUs are to be discarded.
     exhausted: bool,
 }
 
@@ -34,11 +34,11 @@ pub(super) struct Tx {
     pub buffer: Segmenter,
     /// PDUs VT(A) to VT(S) - 1.
     sent: VecDeque<Sent>,
-    /// Of these: received by the peer, to be sent again.
+    /// Subsets of these: received by the peer; to be sent again.
     acked: SnSet,
     retransmit: SnSet,
     retransmissions: u32,
-    /// Scratch: SNs that the current status report lists as missing.
+    /// Scratch memory: SNs that the current status report lists as missing.
     missing: SnSet,
     /// VT(A), VT(S), VT(WS).
     vt_a: u64,
@@ -53,7 +53,7 @@ pub(super) struct Tx {
     exhausted: Option<u64>,
 }
 
-/// What the entity must do after the sender has looked at something.
+/// The action that the entity must take after a call of the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Fine,
@@ -90,8 +90,8 @@ impl Tx {
     pub fn window_used(&self) -> u32 {
         (self.vt_s - self.vt_a) as u32
     }
-    /// A PDU is sent, not acknowledged and not discarded: only such a PDU is worth a poll (clause
-    /// 11.3.2).
+    /// True if a PDU is sent, not acknowledged and not discarded: only then is a poll useful
+    /// (clause 11.3.2).
     fn outstanding(&self) -> bool {
         if self.discard.is_none() && self.exhausted.is_none() {
             return self.vt_s > self.vt_a;
@@ -104,11 +104,11 @@ impl Tx {
         let exhausted = self.exhausted.map_or(0, |count| count + 1);
         self.acked.last_missing(self.vt_a.max(discarded).max(exhausted), self.vt_s)
     }
-    /// New PDUs may be sent.
+    /// True if the window admits new PDUs.
     fn window_open(&self) -> bool {
         self.vt_s < self.vt_a + u64::from(self.vt_ws)
     }
-    /// A data PDU could be sent now.
+    /// True if a data PDU can be sent now.
     #[inline]
     pub fn has_data(&self, now: Instant) -> bool {
         self.retransmissions > 0
@@ -116,7 +116,7 @@ impl Tx {
             || (self.poll.is_due(now) && self.outstanding())
     }
 
-    /// Takes an SDU from above, within the limits of the buffer.
+    /// Takes an SDU from upper layers, within the limits of the buffer.
     pub fn push(&mut self, now: Instant, sdu: Sdu, out: &mut Output, stats: &mut AmStats) {
         while !self.fits(sdu) {
             let victim = match self.cfg.buffer_policy {
@@ -144,7 +144,7 @@ impl Tx {
 
     /// Sends at most `blocks` data PDUs: retransmissions first ("treat retransmissions with higher
     /// priority than AMD PDUs transmitted for the first time", clause 11.3.2.2), then new data,
-    /// then a poll that waits.
+    /// then a pending poll.
     pub fn pull(
         &mut self,
         now: Instant,
@@ -182,10 +182,10 @@ impl Tx {
         Verdict::Fine
     }
 
-    /// Clause 11.3.2: a poll with nothing to carry it is sent with PDU VT(S) - 1, again: with
-    /// windows of half the modulus and more this is the only unambiguous choice. Smaller
-    /// windows allow any PDU that is not acknowledged, and where MaxDAT leads to a discard
-    /// (which needs such windows) polls must not use up a PDU that has arrived.
+    /// The PDU that carries a poll when no other PDU is due. Clause 11.3.2: PDU VT(S) - 1 is sent
+    /// again; with windows of half the modulus and more this is the only unambiguous choice.
+    /// Smaller windows allow any PDU that is not acknowledged, and where MaxDAT leads to a discard
+    /// (which needs such windows) polls must not count as transmissions of a PDU that has arrived.
     fn poll_carrier(&self) -> u64 {
         let last = self.vt_s - 1;
         match self.cfg.on_max_dat {
@@ -264,8 +264,8 @@ impl Tx {
         Verdict::Fine
     }
 
-    /// Looks at a STATUS PDU (clause 11.5.3). Super-fields that name SNs outside VT(A)..VT(S) are
-    /// stale.
+    /// Processes a STATUS PDU (clause 11.5.3). Super-fields with SNs outside VT(A)..VT(S) are
+    /// obsolete.
     pub fn on_status(
         &mut self,
         now: Instant,
@@ -315,8 +315,9 @@ impl Tx {
         self.vt_a + u64::from(sn.distance_from(AmSn::new(self.vt_a as u32)))
     }
 
-    /// ACK: all before LSN are received except those that the same STATUS PDU calls missing (clause
-    /// 9.2.2.11.2: VT(A) becomes LSN, or the first missing SN if that comes before).
+    /// Processes ACK: all PDUs before LSN are received except those that the same STATUS PDU lists
+    /// as missing (clause 9.2.2.11.2: VT(A) becomes LSN, or the first missing SN if that comes
+    /// before).
     fn acknowledge(&mut self, lsn: AmSn, missing: &[u64], stats: &mut AmStats) {
         let lsn = self.unwrap(lsn);
         if lsn > self.vt_s {
@@ -343,7 +344,7 @@ impl Tx {
         self.on_discard_timers(now, out, stats)
     }
 
-    /// The next moment at which something here changes; [`Instant::MAX`] for never.
+    /// The next moment at which the state of the sender changes; [`Instant::MAX`] for never.
     #[inline]
     pub fn poll_at(&self, now: Instant) -> Instant {
         let discard = match &self.discard {
@@ -354,8 +355,9 @@ impl Tx {
         self.poll.poll_at(now, self.outstanding()).min(discard)
     }
 
-    /// Clause 11.4: state variables to their initial values; SDUs in transmission are discarded,
-    /// SDUs of which nothing was sent are kept. The next PDU is SN 0 of `hfn`.
+    /// Resets the sender (clause 11.4): state variables get their initial values; SDUs in
+    /// transmission are discarded, SDUs of which no octet was sent are kept. The next PDU is SN 0
+    /// of `hfn`.
     pub fn reset(&mut self, hfn: u64, cause: DropCause, out: &mut Output, stats: &mut AmStats) {
         self.report_discarded(out, stats);
         let n = self.buffer.prefix(|s| s.sent > 0);

@@ -1,4 +1,4 @@
-//! The frames of each PPDU, when it leaves the air, for captures.
+//! The frames of each PPDU, at its end, for captures.
 
 use std::collections::BTreeMap;
 
@@ -16,17 +16,17 @@ use crate::network::{ApConfig, Device, End, Link, NotedFrame};
 #[derive(Debug, Default)]
 pub struct FrameRecorder {
     bodies: BTreeMap<(StationId, End, usize, u16), Octets>,
-    /// Packets so far.
+    /// Number of packets so far.
     serial: u64,
-    /// A-MPDUs so far.
+    /// Number of A-MPDUs so far.
     ampdus: u32,
     /// Numbers of management frames and beacons.
     sequence: u16,
 }
 
-/// A PPDU that has left the air, and what its frames are made of.
+/// A PPDU that has ended, and the sources of its frames.
 pub struct Sent<'a> {
-    /// The present, at which it has left the air.
+    /// The present, which is its end.
     pub now: Instant,
     pub ppdu: &'a Transmission,
     /// Devices of its medium, by their number there.
@@ -35,7 +35,7 @@ pub struct Sent<'a> {
     pub links: &'a IndexVec<StationId, Link>,
     pub aps: &'a IndexVec<ApId, ApConfig>,
     pub pool: &'a Pool,
-    /// The one it is for could read any of it.
+    /// True if the addressee decoded any of it.
     pub received: bool,
 }
 
@@ -59,7 +59,7 @@ impl Sent<'_> {
     fn ap(&self) -> &ApConfig {
         &self.aps[self.sender().ap]
     }
-    /// Who receives it and who sends it.
+    /// Receiver and transmitter.
     fn addresses(&self) -> [Address; 2] {
         [self.recipient().map_or([0xff; 6], address), address(self.sender())]
     }
@@ -70,17 +70,17 @@ impl Sent<'_> {
         let queues = &self.links[owner.burst.station?].tx_queues[owner.end().index()];
         queues.get(owner.burst.contender)?.as_deref()
     }
-    /// The block ack agreement that the burst of `owner` is under.
+    /// The block ack agreement of the burst of `owner`.
     fn agreement(&self, owner: &Device) -> Option<(u8, &Originator)> {
         let category = *Category::ALL.get(owner.burst.contender)?;
         Some((tid(category), &self.queue_of_burst(owner)?.originator))
     }
-    /// A request is its sender's.
+    /// The block ack request of its sender.
     fn block_ack_request(&self) -> Option<Body> {
         let (tid, originator) = self.agreement(self.sender())?;
         Some(Body::BlockAckRequest(tid, originator.start()))
     }
-    /// A block ack answers what its receiver has sent.
+    /// The block ack, which responds to the PPDU of its receiver.
     fn block_ack(&self) -> Option<Body> {
         let (tid, originator) = self.agreement(self.recipient()?)?;
         let start = originator.start();
@@ -88,7 +88,8 @@ impl Sent<'_> {
         let bitmap = (0..64).filter(|n| has(*n)).fold(0, |all, n| all | 1 << n);
         Some(Body::BlockAck(tid, start, bitmap))
     }
-    /// A frame of it. `ampdu`: the number of its A-MPDU, and whether it is the last in it.
+    /// A frame of the PPDU. `ampdu`: the number of its A-MPDU, and whether the frame is the last in
+    /// it.
     fn frame(
         &self,
         body: Body,
@@ -117,7 +118,7 @@ fn address(device: &Device) -> Address {
 }
 
 impl FrameRecorder {
-    /// The frames of a PPDU.
+    /// Records the frames of a PPDU.
     #[cold]
     pub fn record(&mut self, sent: &Sent<'_>, out: &mut Vec<NotedFrame>) {
         let (body, retry, received) = match sent.ppdu.frame {
@@ -135,7 +136,7 @@ impl FrameRecorder {
         out.extend(body.map(|body| sent.frame(body, retry, None, received)));
     }
 
-    /// The MPDUs of a burst of data.
+    /// Records the MPDUs of a burst of data.
     fn data(&mut self, sent: &Sent<'_>, out: &mut Vec<NotedFrame>) {
         let (device, burst) = (sent.sender(), &sent.sender().burst);
         let (Some(station), Some(category)) = (burst.station, Category::ALL.get(burst.contender)) else {
@@ -148,8 +149,8 @@ impl FrameRecorder {
         for (n, sn) in burst.sns.iter().enumerate() {
             let Some(mpdu) = queue.and_then(|queue| queue.originator.get(*sn)) else { continue };
             let key = (station, device.end(), category.index(), *sn);
-            // Without a chain its packets have arrived, and only the answer was lost: the body is
-            // that of before.
+            // Without a chain the packets have arrived, and only the response was lost: the body is
+            // that of the earlier transmission.
             if let Some(chain) = mpdu.chain {
                 let packets: Vec<_> = sent.pool.items(chain).map(|item| (item.id, item.size)).collect();
                 self.bodies.insert(key, body(&packets, [transmitter, receiver], &mut self.serial));

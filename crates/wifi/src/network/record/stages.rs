@@ -1,36 +1,35 @@
-//! Where packets are in the MAC, for probes. Without a reader there is one comparison where
-//! something would be recorded.
+//! Stages of packets in the MAC, for probes. Without recording, each call is one comparison.
 
 use lasthop_units::{IndexVec, Instant, PacketId, StationId};
 
 use crate::mac::{Chain, Mpdu, Pool};
 use crate::network::{Device, End, Link};
 
-/// What happens to a packet.
+/// The stage of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WlanStage {
-    /// It waits while others of its device, or before it, are sent.
+    /// It waits while other packets of its device, or earlier ones, are sent.
     Queue,
-    /// It is in the next burst of its device, which waits for the medium and counts down.
+    /// It is in the next burst of its device, which contends for the medium.
     Contention,
-    /// It is on the air for the first time, with RTS and CTS where they go before.
+    /// It is transmitted for the first time, with RTS and CTS where they precede it.
     Airtime,
-    /// The exchange has failed for it: it waits to be sent again, and is.
+    /// An exchange with it has failed: it waits for its retransmission, or is retransmitted.
     Retry,
     /// It has arrived and waits for MPDUs before it.
     Reorder,
 }
 
-/// From `at` on the packet is in this stage.
+/// A packet enters a stage at `at`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WlanNote {
     /// The packet.
     pub id: PacketId,
     /// The station of its link.
     pub station: StationId,
-    /// Since when; not after the call that says so.
+    /// The start of the stage; not after the call that reports it.
     pub at: Instant,
-    /// What happens to it.
+    /// The stage.
     pub stage: WlanStage,
 }
 
@@ -45,11 +44,11 @@ pub struct LostMpdu {
     pub end: End,
     /// Its sequence number.
     pub sn: u16,
-    /// How often it was sent without an answer; an RTS before it counts.
+    /// Number of transmissions without a response; an RTS before it counts.
     pub failures: u32,
 }
 
-/// What was not taken yet; None: nothing is recorded.
+/// Records that were not taken yet; None: recording is off.
 #[derive(Debug, Default)]
 pub struct StageRecorder(Option<Recorded>);
 
@@ -59,7 +58,7 @@ struct Recorded {
     lost: Vec<LostMpdu>,
 }
 
-/// What the burst of a device is made of.
+/// The parts of a device's burst.
 #[derive(Clone, Copy)]
 pub struct BurstOf<'a> {
     pub device: &'a Device,
@@ -81,14 +80,14 @@ impl StageRecorder {
     pub const fn is_on(&self) -> bool {
         self.0.is_some()
     }
-    /// A packet is dropped with its MPDU.
+    /// Records that a packet is dropped with its MPDU.
     #[inline]
     pub fn lost(&mut self, mpdu: LostMpdu) {
         if let Some(recorded) = &mut self.0 {
             recorded.lost.push(mpdu);
         }
     }
-    /// The packets of an MPDU are in this stage from `at` on.
+    /// Records that the packets of an MPDU are in this stage from `at` on.
     #[cold]
     #[inline(never)]
     pub fn chain(&mut self, pool: &Pool, chain: Chain, station: StationId, at: Instant, stage: WlanStage) {
@@ -96,8 +95,8 @@ impl StageRecorder {
             pool.each(chain, |item| recorded.stages.push(WlanNote { id: item.id, station, at, stage }));
         }
     }
-    /// The burst begins. Packets that were not on the air before have contended since the device's
-    /// last turn.
+    /// Records the start of the burst. Packets that were not transmitted before have contended
+    /// since the device's last turn.
     #[cold]
     #[inline(never)]
     pub fn burst_begins(&mut self, now: Instant, burst: BurstOf<'_>) {
@@ -108,7 +107,8 @@ impl StageRecorder {
             self.chain(burst.pool, chain, station, now, WlanStage::Airtime);
         }
     }
-    /// The exchange is over: what has not arrived waits to be sent again.
+    /// Records the end of the exchange: packets that have not arrived wait for their
+    /// retransmission.
     #[cold]
     #[inline(never)]
     pub fn burst_ends(&mut self, now: Instant, burst: BurstOf<'_>) {
@@ -119,8 +119,8 @@ impl StageRecorder {
 }
 
 impl<'a> BurstOf<'a> {
-    /// Every MPDU of the burst that has not arrived: what has, has left its chain, whether the
-    /// sender has been informed or not.
+    /// Every MPDU of the burst that has not arrived. The packets of one that has arrived have left
+    /// its chain, whether or not the sender has got the acknowledgement.
     fn mpdus(self) -> impl Iterator<Item = (StationId, &'a Mpdu, Chain)> {
         let BurstOf { device, links, .. } = self;
         let burst = &device.burst;

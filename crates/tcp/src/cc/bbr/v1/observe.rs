@@ -1,5 +1,5 @@
-//! What version 1 shows of itself, under the names of tcp_bbr.c: the fields of `struct bbr`, and
-//! what its functions `bbr_max_bw`, `bbr_bw` and `bbr_extra_acked` return.
+//! The variables of version 1, under the names of tcp_bbr.c: the fields of `struct bbr`, and what
+//! its functions `bbr_max_bw`, `bbr_bw` and `bbr_extra_acked` return.
 
 use lasthop_units::Duration;
 
@@ -8,7 +8,7 @@ use crate::cc::Observer;
 use crate::cc::bbr::observe_rate;
 
 impl Mode {
-    /// The state's name as the papers write it.
+    /// The state's name in the papers.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Mode::Startup => "STARTUP",

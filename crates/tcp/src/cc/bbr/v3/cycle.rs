@@ -1,4 +1,4 @@
-//! The walk through the states: out of Startup, through Drain, round the cycle of ProbeBW, into
+//! The sequence of states: out of Startup, through Drain, around the cycle of ProbeBW, into
 //! ProbeRTT and out.
 
 use lasthop_units::{Duration, Instant};
@@ -22,7 +22,7 @@ pub(super) enum AckPhase {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Probe {
     pub(super) phase: AckPhase,
-    /// "is_bw_probe_sample": ACKs answer what was sent while probing.
+    /// "is_bw_probe_sample": the ACKs are of data sent while probing.
     pub(super) is_sample: bool,
     pub(super) rounds_since: u32,
     pub(super) wait: Duration,
@@ -38,7 +38,7 @@ pub(super) struct Probe {
 /// The stay in ProbeRTT.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ProbeRtt {
-    /// "probe_rtt_done_stamp"; `None`: too much is in flight yet.
+    /// "probe_rtt_done_stamp"; `None`: still too much is in flight.
     pub(super) done_at: Option<Instant>,
     round_done: bool,
 }
@@ -224,7 +224,7 @@ impl Bbr3 {
     pub(super) fn check_probe_rtt(&mut self, ack: &AckSample) {
         if self.state != State::ProbeRtt && self.min_rtt.probe_expired && !self.idle_restart {
             self.state.go(State::ProbeRtt);
-            // In this order: a larger window of before remains.
+            // In this order: a larger earlier window remains.
             self.save_cwnd();
             self.probe_rtt.done_at = None;
             self.probe.phase = AckPhase::Stopping;

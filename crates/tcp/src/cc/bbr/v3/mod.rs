@@ -1,6 +1,6 @@
 //! BBR version 3: draft-ietf-ccwg-bbr (the editors' copy of August 2026). Volumes in segments,
 //! rates in segments per second. The names are the draft's; [`model`] estimates the path, [`cycle`]
-//! walks through the states.
+//! changes the states.
 
 mod cycle;
 mod model;
@@ -126,7 +126,7 @@ impl Rounds {
     }
 }
 
-/// What a spurious loss brings back.
+/// The values restored after a spurious loss.
 #[derive(Clone, Copy, Debug)]
 struct Undo {
     state: Option<State>,
@@ -171,9 +171,9 @@ pub struct Bbr3 {
     prior_cwnd: f64,
     previous: CaState,
     undo: Undo,
-    /// What the last ACK said, to be shown.
+    /// The data of the last ACK, for `observe`.
     sample: Latest,
-    /// A mistake on purpose.
+    /// A deliberate mistake.
     mutant: Option<Mutant>,
 }
 
@@ -218,7 +218,7 @@ impl Bbr3 {
         }
     }
 
-    /// Whether this mistake is made on purpose.
+    /// True if this mistake is made deliberately.
     fn errs(&self, mutant: Mutant) -> bool {
         self.mutant == Some(mutant)
     }
@@ -230,7 +230,7 @@ impl Bbr3 {
     pub fn bandwidth(&self) -> f64 {
         self.bw
     }
-    /// The state's name as the draft writes it.
+    /// The state's name in the draft.
     pub fn mode(&self) -> &'static str {
         self.state.name()
     }
@@ -399,7 +399,7 @@ impl CongestionControl for Bbr3 {
         self.save_state_upon_loss();
         self.previous = CaState::Loss;
         // "HandleLostPacket" where the packets are marked, that is after the state is saved and
-        // before anything can be undone. C.app_limited of the newest sample stands for the
+        // before anything can be undone. C.app_limited of the newest sample is used for the
         // packet's.
         if let Some(loss) = c.loss {
             self.handle_lost(c.now, loss, self.sample.rate_sample.app_limited);
@@ -429,7 +429,7 @@ impl CongestionControl for Bbr3 {
             _ => {}
         }
     }
-    /// "HandleRestartFromIdle". C.app_limited has two homes: the sender's, and ProbeRTT's mark.
+    /// "HandleRestartFromIdle". C.app_limited is set by the sender and by ProbeRTT.
     fn on_transmit_start(&mut self, start: &TransmitStart) {
         let marked = self.limited_until > 0 && self.delivered <= self.limited_until;
         if (start.app_limited || marked) && !self.errs(Mutant::NoIdleRestart) {

@@ -30,7 +30,7 @@ impl MaxBw {
     pub(super) fn add(&mut self, bw: f64) {
         self.cycles[1] = self.cycles[1].max(bw);
     }
-    /// A mistake on purpose: nothing else counts.
+    /// A deliberate mistake: nothing else counts.
     fn replace(&mut self, bw: f64) {
         self.cycles = [0.0, bw];
     }
@@ -40,7 +40,7 @@ impl MaxBw {
         if !self.count.is_multiple_of(kept) {
             return;
         }
-        // A cycle without a sample does not push the last one out.
+        // A cycle without a sample does not remove the last one.
         if self.cycles[1] > 0.0 {
             self.cycles = [self.cycles[1], 0.0];
         }
@@ -127,7 +127,7 @@ impl Aggregation {
     pub(super) fn since(&self) -> Instant {
         self.since
     }
-    /// "extra_acked_interval_start" is now; what was acknowledged counts on.
+    /// "extra_acked_interval_start" is now; the count of acknowledged segments starts from here.
     pub(super) fn restart(&mut self, now: Instant) {
         self.since = now;
     }

@@ -1,4 +1,4 @@
-//! What version 3 shows of itself, under the draft's names.
+//! The variables of version 3, under the draft's names.
 
 use lasthop_units::Duration;
 
@@ -8,7 +8,7 @@ use crate::cc::Observer;
 use crate::cc::bbr::observe_rate;
 
 impl State {
-    /// The state's name as the draft writes it.
+    /// The state's name in the draft.
     pub(super) const fn name(self) -> &'static str {
         match self {
             State::Startup => "Startup",

@@ -226,7 +226,7 @@ fn a_restart_ends_a_probe_rtt_whose_time_is_over() {
 /// CheckProbeRTT calls EnterProbeRTT before SaveCwnd, which takes the larger of prior_cwnd and cwnd
 /// in ProbeRTT.
 #[test]
-fn the_entry_into_probe_rtt_keeps_a_larger_window_of_before() {
+fn the_entry_into_probe_rtt_keeps_a_larger_earlier_window() {
     for (prior, saved) in [(90.0, 90.0), (60.0, 70.0)] {
         let (mut b, delivered, at) = idle(State::Cruise);
         (b.prior_cwnd, b.cwnd) = (prior, 70.0);
@@ -235,7 +235,7 @@ fn the_entry_into_probe_rtt_keeps_a_larger_window_of_before() {
     }
 }
 
-/// AdvanceMaxBwFilter: BBR.cycle_count++, whatever the cycle has seen.
+/// AdvanceMaxBwFilter: BBR.cycle_count++, with or without samples in the cycle.
 #[test]
 fn every_cycle_counts_and_one_without_a_sample_keeps_the_last_rate() {
     let mut filter = MaxBw::default();

@@ -18,8 +18,8 @@ use crate::endpoint::timers::Timer;
 use crate::recovery::{AckDigest, CaState, Outcome, Recovery, SenderView};
 use crate::segment::{Flags, Segment};
 
-/// The detector of every flavour but RACK. What it decides is
-/// [`Recovery`](crate::recovery::Recovery)'s.
+/// The detector of every flavour except RACK. Its decisions are those of
+/// [`Recovery`](crate::recovery::Recovery).
 pub struct Dupack;
 
 impl Detector for Dupack {
@@ -181,7 +181,7 @@ impl Detector for Dupack {
         Some(send.resend(c, r, now, head.start, head.end))
     }
 
-    /// The flight's records are all that is remembered.
+    /// The flight's records are the only state.
     #[inline(always)]
     fn note_new(_fly: &mut InFlight, _now: Instant, _idle: Duration) {}
 

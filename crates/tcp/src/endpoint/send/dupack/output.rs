@@ -25,7 +25,7 @@ impl Dupack {
         fly.window_octets(c, 0.0).saturating_sub(in_flight)
     }
 
-    /// Fast retransmit: "retransmit the lost segment", whatever the windows say.
+    /// Fast retransmit: "retransmit the lost segment", independent of the windows.
     pub(super) fn send_head(
         send: &mut Sender,
         c: &mut Connection,

@@ -1,5 +1,5 @@
-//! What the sender makes of an ACK: what it delivers, what follows from that, and what the
-//! congestion control is given of it.
+//! The processing of an ACK: the delivered segments, their consequences, and the sample for the
+//! congestion control.
 
 use lasthop_units::Duration;
 
@@ -16,7 +16,7 @@ impl LossRecovery<'_> {
         }
         let after = self.fly.flight.ending_by(end).max(i);
         self.fly.rack.cut_before(i);
-        // A block repeats what older ones reported: what is SACKed already is passed over at once.
+        // A block repeats older reports: segments SACKed already are skipped at once.
         while let Some(next) = self.fly.rack.unsacked(i..after) {
             i = next + 1;
             let Some(s) = self.fly.flight.get(next).copied() else { break };

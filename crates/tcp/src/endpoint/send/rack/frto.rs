@@ -1,13 +1,13 @@
-//! F-RTO: was a timeout for nothing?
+//! F-RTO: detection of spurious timeouts.
 //!
-//! Linux 6.1 follows RFC 5682 section 3.1 in its SACK-enhanced version; only the state
-//! distinguishes that it looks. Linux from 2.6.22 to 3.9 (`net.ipv4.tcp_frto` 2,
-//! `tcp_frto_response` 0; RFC 5682 section 3.1 and RFC 4138 appendix B): a timeout marks nothing
-//! lost before two ACKs have shown whether it was spurious.
+//! Linux 6.1 follows RFC 5682 section 3.1 in its SACK-enhanced version; only the state shows that a
+//! check is in progress. Linux from 2.6.22 to 3.9 (`net.ipv4.tcp_frto` 2, `tcp_frto_response` 0;
+//! RFC 5682 section 3.1 and RFC 4138 appendix B): a timeout marks nothing lost before two ACKs have
+//! shown whether it was spurious.
 //!
 //! The timeout lowers ssthresh and sends the head again; the window stays what is in flight and
-//! one. The first ACK that moves SND.UNA lets two new segments out. If the second one delivers
-//! nothing but originals, the timeout was spurious: the window comes down to ssthresh by rate
+//! one. The first ACK that moves SND.UNA permits two new segments. If the second one delivers
+//! nothing but originals, the timeout was spurious: the window is reduced to ssthresh by rate
 //! halving, nothing is undone. Otherwise everything is lost, and a window of two or three segments
 //! goes on.
 
@@ -19,7 +19,7 @@ use crate::endpoint::meters::Event;
 use crate::recovery::{AckDigest, CaState};
 
 impl LossRecovery<'_> {
-    /// True if timeouts are judged this way: the stacks that halve the rate.
+    /// True if timeouts are checked this way: the stacks that halve the rate.
     pub(super) fn watches_timeouts(&self) -> bool {
         self.conn.config.loss.window_reduction == WindowReduction::RateHalving
     }
@@ -34,8 +34,8 @@ impl LossRecovery<'_> {
         let window = self.fly.cc.cwnd().floor();
         let prior = if cuts { (self.fly.cc.cwnd(), self.fly.cc.ssthresh()) } else { self.fly.undo.prior };
         if cuts {
-            // The window of a timeout within a timeout that is judged still is too large: ssthresh
-            // is that of two segments.
+            // The window of a timeout while another one is being checked is too large: ssthresh is
+            // that of two segments.
             let flight = if watched { 2.0 } else { window };
             self.fly.cc.on_congestion(&Congestion { flight, ..self.congestion_now(false) });
         }
@@ -56,8 +56,8 @@ impl LossRecovery<'_> {
         self.fly.recovery.set_state(CaState::Disorder);
     }
 
-    /// An ACK while a timeout is judged (tcp_process_frto). True: the window does not grow with it,
-    /// and nothing is taken for lost.
+    /// An ACK while a timeout is being checked (tcp_process_frto). Returns true if the window does
+    /// not grow with it and nothing is marked lost.
     pub(super) fn judge_timeout(&mut self, a: Ack<'_>, d: &AckDigest) -> bool {
         let Some(watch) = self.fly.frto.watch else { return false };
         let in_flight = f64::from(self.fly.rack.in_flight());
@@ -102,8 +102,8 @@ impl LossRecovery<'_> {
         false
     }
 
-    /// The timeout was none for nothing (tcp_enter_frto_loss): what is not SACKed is lost, and so
-    /// many segments leave.
+    /// The timeout was not spurious (tcp_enter_frto_loss): all that is not SACKed is lost, and this
+    /// number of segments leaves.
     pub(super) fn take_all_for_lost(&mut self, watch: Watch, segments: f64) {
         self.fly.frto.watch = None;
         if self.fly.flight.front().is_some_and(|head| head.transmissions > 1) {
@@ -130,7 +130,7 @@ impl LossRecovery<'_> {
         let recovered = self.seq.una >= self.fly.rack.high;
         if self.fly.frto.looking {
             if d.original && undoable {
-                // Step 3b: what was sent before the timeout arrives after it.
+                // Step 3b: segments sent before the timeout arrive after it.
                 self.undo();
                 return;
             }

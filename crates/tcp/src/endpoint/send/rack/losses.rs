@@ -1,5 +1,5 @@
-//! What is lost: by when segments were sent that arrive (RFC 8985 section 6), or by count, and the
-//! timer of what is in doubt.
+//! Loss detection: by the sending times of the segments that arrive (RFC 8985 section 6), or by
+//! count, and the timer of the segments in doubt.
 
 use lasthop_units::{Duration, Instant};
 

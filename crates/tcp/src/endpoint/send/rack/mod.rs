@@ -1,6 +1,6 @@
-//! The sender as Linux runs it: RACK-TLP (RFC 8985) finds losses, PRR (RFC 9937) brings the window
-//! down, DSACK (RFC 3708), timestamps (RFC 3522) and F-RTO (RFC 5682) undo what was for nothing.
-//! Counts in segments, as there.
+//! The sender as in Linux: RACK-TLP (RFC 8985) finds losses, PRR (RFC 9937) reduces the window,
+//! DSACK (RFC 3708), timestamps (RFC 3522) and F-RTO (RFC 5682) undo spurious reductions. Counts
+//! are in segments, as in Linux.
 
 mod ack;
 mod frto;
@@ -88,7 +88,7 @@ impl Detector for RackTlp {
                 d.resent_acked = true;
             } else if !sacked {
                 d.first_acked.get_or_insert(s.at);
-                // An original that comes after what was SACKed above it: reordering.
+                // An original that arrives after segments above it were SACKed: reordering.
                 d.acked_from.get_or_insert(s.start);
                 d.original |= x.fly.rack.high >= s.end;
             }
@@ -138,7 +138,8 @@ impl Detector for RackTlp {
             x.conn.timers.stop_for_loss();
             return;
         }
-        // A SACK of what was sent before the oldest was sent last does not put the timeout off.
+        // A SACK of segments sent before the last transmission of the oldest does not postpone the
+        // timeout.
         let older = |at: Instant| x.fly.flight.front().is_some_and(|head| at < head.at);
         if !d.una_moved && !d.last_sent.is_some_and(older) {
             return;

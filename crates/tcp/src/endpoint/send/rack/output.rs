@@ -1,4 +1,4 @@
-//! What leaves: what is lost, as the window allows, then new data.
+//! The order of sending: lost segments, as the window permits, then new data.
 
 use lasthop_units::Instant;
 
@@ -17,7 +17,8 @@ use crate::sample::timestamp;
 use crate::segment::{Flags, Segment};
 
 impl RackTlp {
-    /// Segments that the congestion window holds beside those in flight; below 0 after a reduction.
+    /// Segments that the congestion window permits beside those in flight; below 0 after a
+    /// reduction.
     #[inline(always)]
     pub(super) fn room(fly: &InFlight, c: &Connection) -> f64 {
         fly.cc.cwnd().floor().min(c.config.window_ceiling()) - f64::from(fly.rack.in_flight())
@@ -52,7 +53,7 @@ impl RackTlp {
             send.limits.usage.note(&send.seq, &send.fly, true);
             return None;
         }
-        // While a timeout is judged new data alone leaves: what was sent again would not decide.
+        // While a timeout is being checked only new data leaves: a retransmission would not decide.
         if !send.fly.frto.prefer_new
             && send.fly.frto.watch.is_none()
             && let Some(i) = send.fly.rack.next_lost()

@@ -1,4 +1,4 @@
-//! Recovery and the other reductions: how they begin, bring the window down, end, and are undone.
+//! Recovery and the other reductions: how they begin, reduce the window, end, and are undone.
 
 use super::super::detector::LossRecovery;
 use super::super::prr::Prr;
@@ -8,7 +8,7 @@ use crate::endpoint::meters::Event;
 use crate::recovery::{AckDigest, CaState};
 
 impl LossRecovery<'_> {
-    /// tcp_in_cwnd_reduction: the window is on its way down to ssthresh.
+    /// tcp_in_cwnd_reduction: the window is being reduced to ssthresh.
     pub(super) fn is_reducing(&self) -> bool {
         matches!(self.fly.recovery.state(), CaState::Recovery | CaState::Cwr)
     }
@@ -25,7 +25,7 @@ impl LossRecovery<'_> {
         loss.map(|l| LossSample { sent_in_flight: l.sent_in_flight * mss, lost: l.lost * mss })
     }
 
-    /// A reduction without a loss (tcp_enter_cwr): PRR brings the window down, nothing can undo it.
+    /// A reduction without a loss (tcp_enter_cwr): PRR reduces the window, and it cannot be undone.
     pub(super) fn enter_cwr(&mut self, signal: Signal) {
         if self.is_reducing() || self.fly.recovery.state() == CaState::Loss {
             return;
@@ -46,7 +46,7 @@ impl LossRecovery<'_> {
         self.fly.undo.begin(self.fly.rack.resent, self.seq.una, prior);
         self.fly.rack.high = self.seq.max;
         self.fly.tlp.outstanding = None;
-        // A loss within a reduction does not cost a second one.
+        // A loss within a reduction does not cause a second one.
         if self.fly.cc.answers_loss_in_cwr() || self.fly.recovery.state() != CaState::Cwr {
             self.fly.cc.on_congestion(&self.congestion_now(false));
             self.fly.reduction.prr = Prr::begin(prior.0.floor());
@@ -91,7 +91,7 @@ impl LossRecovery<'_> {
         self.fly.recovery.set_state(CaState::Open);
     }
 
-    /// The reduction was for nothing: back to what was before it.
+    /// The reduction was spurious: restores the values before it.
     pub(super) fn undo(&mut self) {
         if self.fly.recovery.state() == CaState::Loss {
             self.fly.rack.unlose();

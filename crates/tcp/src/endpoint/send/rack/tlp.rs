@@ -36,7 +36,7 @@ impl LossRecovery<'_> {
 
     /// New data has left. The retransmission timeout counts from when the oldest segment left
     /// (tcp_event_new_data_sent, then tcp_schedule_loss_probe without `advancing_rto`). The probe
-    /// takes the place of a reordering timer that runs: the kernel does not look at icsk_pending.
+    /// replaces a running reordering timer: the kernel does not test icsk_pending.
     pub(super) fn schedule_probe_after_data(&mut self) {
         let probing = self.conn.timers.runs(Timer::LossProbe);
         if !self.schedule_probe(self.rto_delta()) && probing {
@@ -58,8 +58,8 @@ impl LossRecovery<'_> {
         self.rearm_rto(!sends);
     }
 
-    /// RFC 8985 section 7.4: the ACK of a probe that was a retransmission, without a DSACK, shows
-    /// of a loss.
+    /// RFC 8985 section 7.4: the ACK of a probe that was a retransmission, without a DSACK,
+    /// indicates a loss.
     pub(super) fn answer_probe(&mut self, d: &AckDigest) {
         let Some((end, resent)) = self.fly.tlp.outstanding else { return };
         if !resent || d.duplicate {

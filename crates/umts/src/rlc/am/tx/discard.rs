@@ -1,4 +1,5 @@
-//! SDU discard with explicit signalling (TS 25.322 clauses 9.7.3 and 11.6): the sender's part.
+//! SDU discard with explicit signalling (TS 25.322 clauses 9.7.3 and 11.6): the procedures of the
+//! sender.
 //!
 //! SDUs are discarded from the oldest on, so a discard is one position in the stream of PDUs: the
 //! end of the last SDU discarded. The receiver moves its window there (MRW), and confirms.
@@ -18,22 +19,24 @@ use lasthop_bearer::DropCause;
 pub(super) struct Discard {
     /// SN_MRW as a count: the receiver's window begins here afterwards.
     pub(super) end: u64,
-    /// N_LENGTH: which LI of PDU `end` ends the last discarded SDU; 0: it ends before that PDU.
+    /// N_LENGTH: the number of the LI in PDU `end` that ends the last discarded SDU; 0: the SDU
+    /// ends before that PDU.
     n_length: u8,
-    /// VT(MRW): how often the order was sent.
+    /// VT(MRW): number of times that MRW was sent.
     vt_mrw: u32,
-    /// Expiry of Timer_MRW; `None` while the order waits to be sent.
+    /// Expiry of Timer_MRW; `None` while MRW is to be sent.
     pub(super) timer: Option<Instant>,
 }
 
 impl Tx {
-    /// A discard order waits to be sent.
+    /// True if MRW is to be sent.
     #[inline]
     pub fn has_discard_order(&self) -> bool {
         self.discard.as_ref().is_some_and(|d| d.timer.is_none())
     }
 
-    /// Timer_MRW and Timer_Discard. MaxMRW unanswered orders lead to a reset (clause 11.6.4a).
+    /// Processes Timer_MRW and Timer_Discard. MaxMRW unanswered orders lead to a reset (clause
+    /// 11.6.4a).
     pub(super) fn on_discard_timers(
         &mut self,
         now: Instant,
@@ -50,9 +53,9 @@ impl Tx {
         Verdict::Fine
     }
 
-    /// Clauses 9.7.3.3 and 11.6.2: the discard of "all SDUs that have segments" in PDUs VT(A) to X,
-    /// where X is the highest PDU with VT(DAT) = MaxDAT that is missing. One discard is in progress
-    /// at a time; X waits meanwhile and is sent no more.
+    /// Starts, by clauses 9.7.3.3 and 11.6.2, the discard of "all SDUs that have segments" in PDUs
+    /// VT(A) to X, where X is the highest PDU with VT(DAT) = MaxDAT that is missing. One discard is
+    /// in progress at a time; X waits meanwhile and is not sent any more.
     pub(super) fn discard_exhausted(&mut self, now: Instant, out: &mut Output, stats: &mut AmStats) {
         self.forget_what_arrived();
         if self.discard.is_some() {
@@ -65,14 +68,14 @@ impl Tx {
         debug_assert!(self.discard.as_ref().is_some_and(|d| d.end > x), "PDU {x} would be missing for ever");
     }
 
-    /// A late status report may acknowledge an exhausted PDU after all.
+    /// Removes exhausted PDUs that a late status report has acknowledged.
     fn forget_what_arrived(&mut self) {
         let floor = self.discard.as_ref().map_or(0, |d| d.end).max(self.vt_a);
         let waits = |c: &u64| self.sent[(c - self.vt_a) as usize].exhausted && !self.acked.contains(*c);
         self.exhausted = self.exhausted.and_then(|x| (floor..=x).rev().find(waits));
     }
 
-    /// Clause 9.7.3.1: SDUs that waited too long.
+    /// Discards the SDUs whose Timer_Discard has expired (clause 9.7.3.1).
     fn expire(&mut self, now: Instant, out: &mut Output, stats: &mut AmStats) {
         if self.discard.is_none() {
             let n = self.buffer.prefix(|s| s.deadline <= now);
@@ -80,8 +83,8 @@ impl Tx {
         }
     }
 
-    /// Gives up the first `n` SDUs. Those of which nothing was sent leave at once; the others may
-    /// be complete at the receiver and leave when it has confirmed that it moved on.
+    /// Discards the first `n` SDUs. Those of which no octet was sent leave at once; the others may
+    /// be complete at the receiver and leave when it has confirmed the move of its window.
     fn start_discard(
         &mut self,
         now: Instant,
@@ -131,7 +134,7 @@ impl Tx {
         if ends_and_more > usize::from(n_length) { (end, n_length) } else { (end + 1, 0) }
     }
 
-    /// The discard order, if it is due; starts Timer_MRW.
+    /// Returns MRW, if it is due; starts Timer_MRW.
     pub fn discard_order(&mut self, now: Instant) -> Option<Sufi> {
         // Clause 11.6.2.2: LENGTH is 0 for one SN_MRW at VT(A) + Configured_Tx_Window_Size or
         // above.
@@ -143,8 +146,8 @@ impl Tx {
         Some(Sufi::Mrw { beyond_window: d.end >= window_end, sns, n_length })
     }
 
-    /// Clause 11.6.4: MRW_ACK ends the discard when the receiver has moved as far as was ordered;
-    /// clause 11.6.6.3 names the MRW_ACKs that are discarded.
+    /// Processes MRW_ACK. Clause 11.6.4: it ends the discard when the receiver's window has moved
+    /// to SN_MRW; clause 11.6.6.3 names the MRW_ACKs that are discarded.
     pub(super) fn on_mrw_ack(&mut self, sn: AmSn, n: u8, out: &mut Output, stats: &mut AmStats) {
         let Some(d) = &self.discard else { return };
         let ahead = sn.distance_from(AmSn::new(d.end as u32));
