@@ -8,9 +8,9 @@ const RATE_BPS: f64 = 20e6;
 /// Runs one long CUBIC flow with Linux' parameters over 20 Mbit/s and a base round trip of 10 ms,
 /// with `queue` in front of the data.
 ///
-/// CUBIC keeps 0.7 of its window. A queue of `target` persists through a cut if 0.7 (base + target)
-/// >= base, so for a base up to 7/3 of the target: 11.7 ms for CoDel's 5 ms. On longer paths the
-/// queue empties after each cut and the mean is lower.
+/// CUBIC keeps 0.7 of its window. A queue of `target` persists through a cut if 0.7 times base and
+/// target together are at least base, so for a base up to 7/3 of the target: 11.7 ms for CoDel's 5
+/// ms. On longer paths the queue empties after each cut and the mean is lower.
 fn one_flow(queue: &str) -> RunOutput {
     flows(1, queue)
 }
