@@ -24,7 +24,7 @@ fn mistakes_are_told_with_line_and_column() {
     for (line, bad, place, word) in [
         ("duration = '1 s'", "duration = '1 furlong'", "bad.toml:3:", "min, h"),
         ("duration = '1 s'", "duration = '1'", "bad.toml:3:", "unit"),
-        ("duration = '1 s'", "duration = '0 s'", "bad.toml:3:", "no time"),
+        ("duration = '1 s'", "duration = '0 s'", "bad.toml:3:", "no results"),
         ("duration = '1 s'", "duration = '-1 s'", "bad.toml:3:", "range"),
         ("duration = '1 s'", "duration = '1 s'\nsped = 3", "bad.toml:4:", "seed"),
         ("name = 'x'", "name = '../../etc'", "bad.toml:2:", "folder"),

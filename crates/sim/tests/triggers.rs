@@ -178,7 +178,7 @@ fn a_condition_that_cannot_be_is_refused_with_a_remedy() {
     let set = "set = { 'link.x.rate' = '1 Mbit/s' }";
     for (condition, message, remedy) in [
         ("var = 'bbr.stat'\nbecomes = 'Drain'", "`bbr3` has no variable `bbr.stat`", "`bbr.state`"),
-        ("var = 'bbr.state'", "the condition has no value for the variable", "`becomes`, `above` or `below`"),
+        ("var = 'bbr.state'", "the condition has no value for the variable", "exactly one of `becomes`"),
         ("var = 'cwnd'\nabove = 3\nbelow = 9", "these contradict each other", "exactly one of"),
         ("var = 'cwnd'\nabove = 3\nfrom = 9", "only with `becomes`", "remove it"),
         ("var = 'bbr.state'\nbecomes = 'Drain'\nfrom = 3", "no value of that variable", "a text or a number"),
