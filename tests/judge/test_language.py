@@ -17,6 +17,7 @@ from lasthop.judging._evaluation import Evaluation
 from lasthop.judging._functions import FUNCTIONS, Names
 from lasthop.judging._recording import Moment, Recording, Unknown
 from lasthop.judging._syntax import ExpressionError, parse
+from lasthop.judging._words import quantity
 from lasthop.judging.reading import parse_cases
 
 #: Time, variable, value. One ACK at 1 s passes through Drain, Down and Cruise; at 2 s the sender
@@ -133,6 +134,10 @@ def test_an_expression_over_rows_that_were_written_by_hand(text: str, value: Any
         ("10 ^ 400 - 10 ^ 400", "no finite value"),
         ("1 / 0", "a division by 0"),
         ("inf - inf", "has no value"),
+        ("nth(enter('bbr.state', 'ProbeRTT'), 3)", "never becomes 'ProbeRTT'"),
+        ("at(inflight, start + 4.1 s)", "4.1 s is after the end of the run (4 s)"),
+        ("mean(inflight, start, shift(end, 1 s))", "5 s is after the end"),
+        ("before(inflight, start - 2 s)", "-2 s is before the beginning"),
     ],
 )
 def test_what_cannot_be_known_says_why(text: str, why: str) -> None:
@@ -178,10 +183,17 @@ def test_names_are_worked_out_once_and_moments_compare() -> None:
         ("(" * 60 + "1" + ")" * 60, "levels", "case.let"),
         ("1" * 3000, "3,000 characters", "case.let"),
         ("ms > 1", "the unit 'ms'", "3 ms"),
+        ("max(cwnd, start, end) => 3", "no operator '=>'", "write >="),
+        ("exists(gr\u00f6\u00dfe)", "no meaning", "letters a to z"),
+        ("at(cwnd, 3 s) > 1", "is a number, not a moment", "start + 3 s"),
+        ("at(bbr.state, end) = 'Drain'", "is events", "bbr.state = 'STATE'"),
+        ("exists(enter('bbr.state', 'Drian'))", "'bbr.state' has no state 'Drian'", "did you mean 'Drain'?"),
+        ("exists(enter('bbr.state', 'Drain', 'Up'))", "has no state 'Up'", '"bbr.state: text" in `observables`'),
+        ("any(bbr.state = 'drain', start, end)", "has no state 'drain'", "did you mean 'Drain'?"),
     ],
 )
 def test_a_mistake_has_a_place_and_a_remedy(text: str, message: str, help: str | None) -> None:
-    names = Names({**STATES, **NUMBERS}, {}, frozenset({"rate"}))
+    names = Names({**STATES, **NUMBERS}, {}, frozenset({"rate"}), states={"bbr.state": ("Startup", "Drain")})
     with pytest.raises(ExpressionError) as error:
         Checker(names).truth(parse(text))
     assert message in error.value.message
@@ -231,6 +243,10 @@ p = { rate = "10 Mbit/s", rtt = "40 ms" }
             "no check 'pass.9'",
         ),
         ("[case.paths]", "[case.let]\na = 'b'\nb = 'a'\n[case.paths]", "7:6", "explained by itself"),
+        ("[case.paths]", "[case.scenario]\nseed = 3\n[case.paths]", "7:8", "the seed follows from the case's id"),
+        ("[case.paths]", "[case.scenario.scenario]\nseed = 3\n[case.paths]", "7:8", "the seed follows"),
+        ('"40 ms" }', '"40 ms", scenario = { scenario = { seed = 3 } } }', "7:75", "the seed follows"),
+        ("[case.paths]", "[case.let]\ngr\u00f6\u00dfe = '1'\n[case.paths]", "7:3", "no TOML"),
         ("[case.paths]", "[case.let]\na = 'b > 1'\nb = 'infligt + 1'\n[case.paths]", "8:6", "no 'infligt'"),
     ],
 )
@@ -369,3 +385,38 @@ def test_a_long_line_is_shown_around_the_mistake() -> None:
         parse_cases(text, "mine.toml")
     assert "--> mine.toml:3:" in str(error.value)
     assert all(len(line) < 300 for line in str(error.value).splitlines())
+
+
+def test_values_are_shown_in_the_units_of_what_they_measure() -> None:
+    shown = {
+        "t": "time(end)",
+        "g": "goodput(start, end)",
+        "d": "mean(delivered, start, end)",
+        "n": "mean(cwnd, start, end)",
+    }
+    text = CASE + "[case.shown]\n" + "".join(f'{name} = "{value}"\n' for name, value in shown.items())
+    (case,) = parse_cases(text, "mine.toml")
+    assert case.units == {"t": "s", "g": "bit/s", "d": "B", "n": "", "pass.1": ""}
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "words"),
+    [
+        (1.04e6, "bit/s", "1.04 Mbit/s"),
+        (999.0, "bit/s", "999 bit/s"),
+        (-2.5e9, "bit/s", "-2.5 Gbit/s"),
+        (0.0182, "s", "18.2 ms"),
+        (3.2e-8, "s", "32 ns"),
+        (1e-10, "s", "0.1 ns"),
+        (0.0, "s", "0 s"),
+        (1e-14, "bit/s", "0 bit/s"),
+        (120.0, "s", "120 s"),
+        (15000, "B", "15 kB"),
+        (250.0, "us", "250 us"),
+        (0.5, "", "0.5"),
+        ("inf", "bit/s", "inf"),
+        (None, "s", "\u2013"),
+    ],
+)
+def test_a_value_in_words(value: Any, unit: str, words: str) -> None:
+    assert quantity(value, unit) == words

@@ -45,8 +45,9 @@ def test_the_wired_cases_judge_the_built_in_rate_controls(control: str, tmp_path
     found = lh.judge(control, "media", cases=WIRED, quick=True, store=tmp_path, jobs=1)
     assert [row.id for row in found.rows] == WIRED
     verdicts = {row.id: row.verdict for row in found.rows}
-    # RFC 8868 bounds the ratio of equal flows; of the others values are shown.
-    equal = {"MEDIA-5.2", "MEDIA-5.4", "MEDIA-5.7", "MEDIA-5.8"}
+    # RFC 8868 bounds the ratio of equal flows; RFC 8867 expects that a flow follows the capacity; of
+    # the others values are shown.
+    equal = {"MEDIA-5.1", "MEDIA-5.2", "MEDIA-5.4", "MEDIA-5.7", "MEDIA-5.8"}
     for name, verdict in verdicts.items():
         row = next(row for row in found.rows if row.id == name)
         assert verdict == ("pass" if name in equal else "shown") or control in row.case.known, row.why
@@ -66,7 +67,7 @@ def test_a_control_of_tcp_is_not_judged_by_cases_of_media_nor_the_other_way_roun
 
 def test_a_name_of_both_kinds_is_what_the_suites_judge(tmp_path: Path) -> None:
     (row,) = lh.judge("none", "media", cases=["MEDIA-5.1"], quick=True, store=tmp_path, jobs=1).rows
-    assert row.verdict == "shown"
+    assert row.verdict == "fail"
     # A constant 1.5 Mbit/s on 1 Mbit/s: a third is lost in the first 40 s, and more at 0.6.
     assert row.points[0]["values"]["loss"] > 0.2
     assert lh.judge("none", "bbr", store=tmp_path).control.judged == "congestion-control"
@@ -208,3 +209,33 @@ def test_the_loads_of_cells_are_those_of_the_sheet() -> None:
                     case.id.removeprefix("MEDIA-") + path.name.partition("-")[0]
                 ]
             )
+
+
+#: RFC 8698 section 4.3: in equilibrium the delay is XREF * RMAX / r, so delay times rate is 10 ms
+#: times 1.5 Mbit/s whatever the path: 15,000 bit.
+FIXED_POINT = """[case]
+id = "FIXED-POINT"
+title = "Delay times rate in equilibrium"
+source = "RFC 8698, section 4.3"
+judges = "rate-control"
+observables = ["nada.r_ref", "nada.x_curr"]
+base = "media"
+pass = ["mean(nada.x_curr, late, end) / 1000 * mean(nada.r_ref, late, end) in [14700, 15300]"]
+[case.scenario]
+duration = "150 s"
+link.bn.jitter = "0 s"
+flow.judged.app = { kind = "media", control = "{control}", noise = 0.0 }
+[case.paths]
+p = { rate = "1.05 Mbit/s", rtt = "40 ms", depth = "300 ms" }
+q = { rate = "800 kbit/s", rtt = "40 ms", depth = "300 ms" }
+"""
+
+
+def test_the_fixed_point_of_nada_finds_a_target_delay_that_does_not_follow_the_rate(tmp_path: Path) -> None:
+    file = tmp_path / "fixed-point.toml"
+    file.write_text(FIXED_POINT)
+    (right,) = lh.judge("nada", [file], store=tmp_path / "store", jobs=1).rows
+    assert right.verdict == "pass", right.why
+    (wrong,) = lh.judge("nada", [file], store=tmp_path / "store", jobs=1, mutant="fixed-reference-delay").rows
+    assert wrong.verdict == "fail"
+    assert "pass.1" in wrong.why

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from lasthop.campaign._faults import nearest
 from lasthop.campaign.metrics import Metric, MetricError
 from lasthop.campaign.metrics._catalogue import EVENT_KINDS
@@ -166,7 +168,7 @@ class Checker:
             self._among(term, kind, _NUMERIC, "a comparison")
         return CONDITION if SERIES in kinds else TRUTH
 
-    def _is_state(self, tree: Tree) -> bool:
+    def _is_state(self, tree: Tree) -> TypeGuard[Name]:
         return isinstance(tree, Name) and self._names.variables.get(tree.name, False)
 
     def _has_text(self, tree: Compare) -> bool:
@@ -180,8 +182,18 @@ class Checker:
                 "a text is compared with a state alone", "write bbr.state = 'Drain'", tree.first, tree.last
             )
         assert isinstance(pair[0], Name)
+        assert isinstance(pair[1], Text)
         self.used.add(pair[0].name)
+        self._check_state(pair[0].name, pair[1])
         return CONDITION
+
+    def _check_state(self, variable: str, state: Text) -> None:
+        """A variable whose states are listed has this one."""
+        states = self._names.states.get(variable, ())
+        if states and state.value not in states:
+            own = f'one that has others is declared as "{variable}: text" in `observables`'
+            remedy = f"{nearest(state.value, states)}; {own}"
+            raise ExpressionError(f"'{variable}' has no state '{state.value}'", remedy, *_place(state))
 
     def _call(self, tree: Call) -> str:
         function = FUNCTIONS.get(tree.function)
@@ -204,9 +216,14 @@ class Checker:
             kind = self.kind(argument)
             wanted = function.takes[min(number, most - 1)]
             if kind not in wanted:
+                remedy = f"its form is {function.form}"
+                if kind == NUMBER and wanted == (MOMENT,):
+                    remedy += "; a moment is start + 3 s"
+                if self._is_state(argument) and CONDITION in wanted:
+                    remedy += f"; of a state write {argument.name} = 'STATE'"
                 raise ExpressionError(
                     f"argument {number + 1} of '{tree.function}' is {kind}, not {' or '.join(wanted)}",
-                    f"its form is {function.form}",
+                    remedy,
                     *_place(argument),
                 )
             kinds.append(kind)
@@ -230,6 +247,8 @@ class Checker:
                     )
                 raise ExpressionError(f"there is no state '{name}'", nearest(name, known), *_place(tree.arguments[0]))
             self.used.add(variable.value)
+            for state in texts[1:]:
+                self._check_state(variable.value, state)
         if tree.function == "events":
             self.tables.add("events")
             if texts and texts[0].value not in EVENT_KINDS:

@@ -305,3 +305,10 @@ def agreed(paths: list[Mapping[str, tuple[int, int]]]) -> dict[str, tuple[int, i
         for name, powers in path.items():
             found[name] = powers if found.get(name, powers) == powers else None
     return found
+
+
+def unit_in_words(quantity: Quantity | None) -> str:
+    """The unit in which a value is shown; empty: a number, or not known."""
+    if quantity is None or quantity.bare:
+        return ""
+    return quantity.unit or {TIME: "s", RATE: "bit/s", DATA: "B"}.get(quantity, "")

@@ -39,6 +39,8 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "^": operator.pow,
 }  # fmt: skip
+#: Functions whose moments may be outside of the run.
+_ANY_TIME = frozenset({"after", "shift", "time"})
 _ELEMENTWISE: dict[str, Callable[[Any], Any]] = {
     "abs": np.abs, "sqrt": np.sqrt, "log2": np.log2, "floor": np.floor, "ceil": np.ceil,
 }  # fmt: skip
@@ -187,6 +189,10 @@ class Evaluation:
         for argument in arguments:
             if isinstance(argument, Unknown):
                 return argument
+        if name not in _ANY_TIME and not (name == "before" and isinstance(arguments[0], Events)):
+            for argument in arguments:
+                if isinstance(argument, Moment) and (outside := self._run.outside(argument)) is not None:
+                    return outside
         if name in _ELEMENTWISE:
             return self._each(arguments, _ELEMENTWISE[name], f"{name}(...)")
         found: Found = getattr(self, f"_{name}")(*arguments)
@@ -234,7 +240,7 @@ class Evaluation:
         k = int(n)
         if 1 <= k <= len(events.moments):
             return events.moments[k - 1]
-        return Unknown(f"there are {len(events.moments)} such events, not {n:g} ({events.what})")
+        return Unknown(f"there are {len(events.moments)} such events, not {n:.15g}" if events.moments else events.what)
 
     def _shift(self, moment: Moment, by_s: float) -> Found:
         return self._run.moment(moment.time_s + by_s)
@@ -502,10 +508,3 @@ def _shown(tree: Tree) -> str:
     if isinstance(tree, Within):
         return f"{_shown(tree.of)} in [{_shown(tree.low)}, {_shown(tree.high)}]"
     return f"{_shown(tree.left)} {tree.operator} {_shown(tree.right)}"
-
-
-def left_of(tree: Tree) -> Tree | None:
-    """The side of a check whose value is shown: what is compared."""
-    if isinstance(tree, Compare):
-        return tree.terms[0] if not isinstance(tree.terms[0], (Number, Text)) else tree.terms[1]
-    return tree.of if isinstance(tree, Within) else None

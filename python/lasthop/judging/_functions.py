@@ -153,3 +153,5 @@ class Names:
     parameters: frozenset[str]
     #: Units that a case gives variables of a control of one's own.
     units: Mapping[str, str] = field(default_factory=dict)
+    #: The states that a variable can have, where they are listed.
+    states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

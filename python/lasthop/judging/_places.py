@@ -124,6 +124,8 @@ class Places:
             lines = self.text.split("\n")
             at = sum(len(line) + 1 for line in lines[: int(found[1]) - 1]) + int(found[2]) - 1
         remedy = "a case is a TOML file (https://toml.io); texts stand in quotes"
+        if self.text[at : at + 1].isalpha() and not self.text[at].isascii():
+            remedy = "a key with other letters than a to z stands in quotes, too"
         return self._rendered(f"this is no TOML: {what}", remedy, at, at + 1, None)
 
     def _rendered(self, message: str, help: str | None, first: int, last: int, key: str | None) -> LasthopError:

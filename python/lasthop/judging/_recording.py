@@ -172,6 +172,15 @@ class Recording:
         """After the last row."""
         return Moment(len(self._times) + 0.5, len(self.times), self.duration_s)
 
+    def outside(self, moment: Moment) -> Unknown | None:
+        """Why nothing is known at a moment that the run does not have; None: it has it."""
+        rounding = 1e-9 * max(self.duration_s, 1.0)
+        if moment.time_s < -rounding:
+            return Unknown(f"{moment.time_s:.6g} s is before the beginning of the run")
+        if moment.time_s > self.duration_s + rounding:
+            return Unknown(f"{moment.time_s:.6g} s is after the end of the run ({self.duration_s:.6g} s)")
+        return None
+
     def transitions(self, name: str, to: str | None, origin: str | None) -> Events:
         """Where a state becomes `to` (None: anything else) from `origin` (None: anything else)."""
         rows, texts = self.texts(name)

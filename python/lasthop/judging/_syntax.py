@@ -174,6 +174,9 @@ class _Parser:
             self._fail("there is no operator '**'", "write a power as x ^ 2", token)
         if token.text == "[":
             self._fail("brackets stand behind 'in' alone", "write x in [2, 3]; of events nth(e, 2)", token)
+        before = self._tokens[self._at - 1].text if self._at else ""
+        if token.text in ("<", ">") and before in ("=", "=="):
+            self._fail(f"there is no operator '={token.text}'", f"write {token.text}=", token)
         what = f"'{token.text}'" if token.kind != "end" else "the end of the expression"
         remedy = "an operator or a comma may be missing"
         if token.kind in ("number", "name", "text") and self._at and self._tokens[self._at - 1].kind == "number":
@@ -350,7 +353,9 @@ def _tokens(text: str) -> list[_Token]:
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None or match.lastgroup is None:
-            raise ExpressionError(f"the character '{text[at]}' has no meaning here", _FOREIGN.get(text[at]), at, at + 1)
+            letter = "names have the letters a to z alone" if text[at].isalpha() else None
+            remedy = _FOREIGN.get(text[at], letter)
+            raise ExpressionError(f"the character '{text[at]}' has no meaning here", remedy, at, at + 1)
         if match.lastgroup != "space":
             found.append(_Token(match.lastgroup, match[0], at, match.end()))
         at = match.end()
@@ -367,3 +372,10 @@ _FOREIGN = {
     ";": "a check is one expression; write several into the list",
     ".": "a name has letters, digits and underscores: bbr.state",
 }
+
+
+def left_of(tree: Tree) -> Tree | None:
+    """The side of a check whose value is shown: what is compared."""
+    if isinstance(tree, Compare):
+        return tree.terms[0] if not isinstance(tree.terms[0], (Number, Text)) else tree.terms[1]
+    return tree.of if isinstance(tree, Within) else None

@@ -61,6 +61,24 @@ def units_of(observables: Iterable[str], kind: str = CONGESTION) -> dict[str, st
 
 
 @cache
+def _states(kind: str) -> dict[str, tuple[str, ...]]:
+    found: dict[str, dict[str, None]] = {}
+    for control in _controls(kind):
+        for variable in control.get("variables") or []:
+            found.setdefault(variable["name"], {}).update(dict.fromkeys(variable.get("states") or []))
+    return {name: tuple(states) for name, states in found.items() if states}
+
+
+def states_of(observables: Iterable[str], kind: str = CONGESTION) -> dict[str, tuple[str, ...]]:
+    """The states that variables of built-in controls can have.
+
+    A variable that the case declares as `"NAME: text"` may have others.
+    """
+    own = {name for name, _, what in (entry.partition(":") for entry in observables) if what.strip() == "text"}
+    return {name: states for name, states in _states(kind).items() if name not in own}
+
+
+@cache
 def switches_of(control: str, kind: str = CONGESTION) -> tuple[str, ...]:
     """The switches of a built-in control's mutants; none: there is no such control."""
     return tuple(next((c.get("mutants", ()) for c in _controls(kind) if c["name"] == control), ()))

@@ -132,6 +132,8 @@ class Case:
     text: str
     key: Key
     folder: Path
+    #: The units of shown values and of the left sides of checks, by their names, where known.
+    units: Mapping[str, str]
 
     @property
     def digest(self) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import io
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from lasthop.campaign.executors import Executor, Failure, executor
 from lasthop.campaign.store import Store, run_key
 from lasthop.judging._paths import CasePath, varied
 from lasthop.judging._scenario import ALONE, scenario_of
-from lasthop.judging._variables import CONGESTION, RATE, scenario_keys
+from lasthop.judging._variables import CONGESTION, RATE, known_variables, scenario_keys
 from lasthop.judging.case import Case
 from lasthop.judging.contest import compared, comparisons, flags, summary
 from lasthop.judging.control import Control, control_of, mutated
@@ -268,7 +269,8 @@ class Judgement:
         has = self.control.variables()
         missing = [name for name in case.variables if name not in has]
         if missing:
-            return "not-applicable", f"{self.control.name} does not expose {', '.join(missing)}"
+            names = ", ".join(_meant(name, case, has) for name in missing)
+            return "not-applicable", f"{self.control.name} does not expose {names}"
         if case.l4s and not self.control.l4s:
             return "not-applicable", f"{self.control.name} does not send ECT(1)"
         if case.lacks:
@@ -518,3 +520,12 @@ def default_suites(control: Control) -> list[str]:
             f"no bundled suite fits '{control.name}'", f"name one with --suite: {', '.join(there) or 'a file'}"
         )
     return found
+
+
+def _meant(name: str, case: Case, has: Iterable[str]) -> str:
+    """A variable that a control lacks; with one of its own that has nearly this name.
+
+    Not of the variables of built-in controls, which other controls may lack.
+    """
+    near = [] if name in known_variables(case.judges) else get_close_matches(name, list(has), 1, 0.75)
+    return f"{name} (did you mean '{near[0]}'?)" if near else name

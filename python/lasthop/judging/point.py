@@ -20,12 +20,13 @@ from lasthop._results import Results
 from lasthop._scenario import Scenario
 from lasthop.campaign.store import Entry, run_key
 from lasthop.campaign.work import COST, OTHER_BUILD, Made, RunFailedError, Stage, ended_by
-from lasthop.judging._evaluation import Evaluation, Found, left_of
+from lasthop.judging._evaluation import Evaluation, Found
 from lasthop.judging._paths import CasePath
 from lasthop.judging._recording import Moment, Recording, Steps, Unknown, thinned
 from lasthop.judging._scenario import ALONE, scenario_of, scenario_text
+from lasthop.judging._syntax import left_of
 from lasthop.judging._variables import declared, known_variables
-from lasthop.judging._words import number
+from lasthop.judging._words import quantity
 from lasthop.judging.case import FLOW, Case, Check
 from lasthop.judging.control import Control
 
@@ -128,7 +129,10 @@ def _sources() -> str:
     hasher = hashlib.blake2b(digest_size=16)
     hasher.update(np.__version__.encode())
     here = Path(__file__).parent
-    names = ("_evaluation", "_paths", "_recording", "_scenario", "_shares", "_syntax", "case", "point", "reading")
+    names = (
+        "_dimensions", "_evaluation", "_paths", "_recording", "_scenario", "_shares", "_syntax", "_words", "case",
+        "point", "reading",
+    )  # fmt: skip
     files = [here / f"{name}.py" for name in names]
     for path in (*files, *sorted(Path(metrics.__file__).parent.glob("*.py"))):
         hasher.update(path.read_bytes())
@@ -162,10 +166,11 @@ def judged(case: Case, path: CasePath, run: Results, duration_s: float, control:
         for point in case.ambiguous
     ]
     limited = _limited(case, path, recording)
-    verdict, why = _verdict(requires, passes, readings, limited)
+    verdict, why = _verdict(requires, passes, readings, limited, case.units)
     values = {name: _number(evaluation.of(tree)) for name, tree in case.shown.items()}
     if verdict in ("pass", "shown"):
-        why = ", ".join(f"{name} {number(value)}" for name, value in values.items() if value is not None)
+        known = {name: value for name, value in values.items() if value is not None}
+        why = ", ".join(f"{name} {quantity(value, case.units.get(name, ''))}" for name, value in known.items())
         why = why or f"{len(passes)} checks hold"
     return {
         "verdict": verdict,
@@ -242,19 +247,23 @@ def _limited(case: Case, path: CasePath, recording: Recording) -> str | None:
 
 
 def _verdict(
-    requires: list[dict[str, Any]], passes: list[dict[str, Any]], readings: list[dict[str, Any]], limited: str | None
+    requires: list[dict[str, Any]],
+    passes: list[dict[str, Any]],
+    readings: list[dict[str, Any]],
+    limited: str | None,
+    units: Mapping[str, str],
 ) -> tuple[str, str]:
     for check in requires:
         if not check["holds"]:
-            return "inconclusive", f"{check['name']} is not met: {_said(check)}"
+            return "inconclusive", f"{check['name']} is not met: {_said(check, units)}"
     if limited is not None:
         return "inconclusive", limited
     failed = [check for check in passes if check["holds"] is False]
     if failed:
-        return "fail", "; ".join(f"{check['name']}: {_said(check)}" for check in failed)
+        return "fail", "; ".join(f"{check['name']}: {_said(check, units)}" for check in failed)
     unknown = [check for check in passes if check["holds"] is None]
     if unknown:
-        return "inconclusive", "; ".join(f"{check['name']}: {_said(check)}" for check in unknown)
+        return "inconclusive", "; ".join(f"{check['name']}: {_said(check, units)}" for check in unknown)
     for point in readings:
         if len(set(point["readings"].values())) > 1:
             words = ", ".join(f"{name}: {_holds(holds)}" for name, holds in point["readings"].items())
@@ -268,9 +277,9 @@ def _holds(holds: bool | None) -> str:
     return {True: "holds", False: "does not hold", None: "not known"}[holds]
 
 
-def _said(check: Mapping[str, Any]) -> str:
+def _said(check: Mapping[str, Any], units: Mapping[str, str]) -> str:
     if check["holds"] is None:
         return f"{check['expr']} is not known: {check['why']}"
     left = check.get("left")
-    value = "" if left is None else f" (left side {left:.6g})" if isinstance(left, float) else f" (left side {left})"
+    value = "" if left is None else f" (left side {quantity(left, units.get(check['name'], ''))})"
     return f"{check['expr']}{value}" if check["holds"] else f"{check['expr']} does not hold{value}"

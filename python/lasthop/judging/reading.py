@@ -12,13 +12,22 @@ from typing import Any
 from lasthop._core import LasthopError
 from lasthop.campaign._faults import nearest
 from lasthop.judging._checker import Checker, InLetError
-from lasthop.judging._dimensions import PLAIN, UNITS_OF_VARIABLES, Dimensions, agreed
+from lasthop.judging._dimensions import PLAIN, UNITS_OF_VARIABLES, Dimensions, agreed, unit_in_words
 from lasthop.judging._functions import FUNCTIONS, MOMENTS, NUMBER, NUMBERS, Names
 from lasthop.judging._paths import CasePath, derived
 from lasthop.judging._places import Key, Places, tables_of, together
 from lasthop.judging._scenario import bases
-from lasthop.judging._syntax import DIMENSIONS, UNITS, ExpressionError, Number, Tree, Unary, parse
-from lasthop.judging._variables import CONGESTION, KINDS, built_in, declared, known_variables, switches_of, units_of
+from lasthop.judging._syntax import DIMENSIONS, UNITS, ExpressionError, Number, Tree, Unary, left_of, parse
+from lasthop.judging._variables import (
+    CONGESTION,
+    KINDS,
+    built_in,
+    declared,
+    known_variables,
+    states_of,
+    switches_of,
+    units_of,
+)
 from lasthop.judging.case import BASELINES, Case, CaseMetric, Check, Mutant, Reading
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}\Z")
@@ -110,10 +119,10 @@ class _Reader:
             if (tree := self._expression(("shown", name), text)) is not None
         }  # fmt: skip
         parameters = frozenset(p for path in paths for p in path.parameters)
-        names = Names(variables, let, parameters, units_of(observables, judges))
+        names = Names(variables, let, parameters, units_of(observables, judges), states_of(observables, judges))
         checker = Checker(names)
         dimensions = Dimensions(names, checker, agreed([path.dimensions for path in paths]))
-        self._check(checker, dimensions, let, checks, ambiguous, shown)
+        units = self._check(checker, dimensions, let, checks, ambiguous, shown)
         plot = self._texts("plot")
         for number, name in enumerate(plot):
             if name not in variables:
@@ -122,6 +131,7 @@ class _Reader:
         if nothing and not self._texts("lacks") and not self.errors:
             self._fault((), "the case checks nothing", "write what must hold into `pass`, or values into [case.shown]")
         scenario = self._table("scenario")
+        self._seeds(scenario, ("scenario",))
         base = self._text("base") or "one-flow"
         if base not in bases():
             self._fault(("base",), f"there is no base '{base}'", nearest(base, bases()))
@@ -145,7 +155,7 @@ class _Reader:
             checks["requires"], checks["pass"], ambiguous, shown, self._texts("chosen"), self._texts("notes"), known,
             let, paths, base, scenario, mutants, seeds, quick_seeds, plot, tuple(sorted(used)),
             tuple(sorted(checker.tables)), metrics, references, l4s, judges, self._file.name, self._file.text,
-            self._key, self._folder,
+            self._key, self._folder, units,
         )  # fmt: skip
 
     def _fault(
@@ -185,6 +195,15 @@ class _Reader:
             return otherwise
         return value
 
+    def _seeds(self, scenario: Mapping[str, Any], key: Key) -> None:
+        """A scenario of a case has no seed: the judge sets it for each replication."""
+        head = scenario.get("scenario")
+        places: list[Key] = [("seed",)] if "seed" in scenario else []
+        places += [("scenario", "seed")] if isinstance(head, Mapping) and "seed" in head else []
+        for at in places:
+            message = "the seed follows from the case's id and the number of the replication"
+            self._fault((*key, *at), message, "remove it; `seeds` of the case is the number of replications")
+
     def _judges(self) -> str:
         """What the case judges."""
         judges = self._text("judges") or CONGESTION
@@ -217,7 +236,7 @@ class _Reader:
                 self._fault(
                     ("let", name),
                     f"'{name}' {what}",
-                    "letters, digits and '_', and no word of the language",
+                    "the letters a to z, digits and '_', and no word of the language",
                     at_key=True,
                 )
             tree = self._expression(("let", name), text)
@@ -272,19 +291,22 @@ class _Reader:
         checks: Mapping[str, Sequence[Check]],
         ambiguous: Sequence[Reading],
         shown: Mapping[str, Tree],
-    ) -> None:
-        """Finds mistakes in the meaning of expressions."""
+    ) -> dict[str, str]:
+        """Finds mistakes in the meaning of expressions; returns the units of values by name."""
         if self.errors:  # a name whose expression cannot be read would be reported once more at each use
-            return
+            return {}
+        units: dict[str, str] = {}
         reported: set[Key] = set()
 
-        def tried(key: Key, tree: Tree, truth: bool) -> None:
+        def tried(key: Key, tree: Tree, truth: bool, name: str = "", of: Tree | None = None) -> None:
             try:
                 if truth:
                     checker.truth(tree)
                 else:
                     checker.kind(tree)
                 dimensions.of(tree)
+                if name:
+                    units[name] = unit_in_words(dimensions.of(of or tree))
             except ExpressionError as error:
                 at: Key = ("let", error.name) if isinstance(error, InLetError) else key
                 if at not in reported:
@@ -295,12 +317,15 @@ class _Reader:
             tried(("let", name), tree, truth=False)
         for group, entries in checks.items():
             for check in entries:
-                tried((group, int(check.name.rpartition(".")[2]) - 1), check.tree, truth=True)
+                side = left_of(check.tree)
+                named = check.name if side is not None else ""
+                tried((group, int(check.name.rpartition(".")[2]) - 1), check.tree, True, named, side)
         for number, point in enumerate(ambiguous):
             for reading in point.readings:
                 tried(("ambiguous", number, "readings", reading.name), reading.tree, truth=True)
         for name, tree in shown.items():
-            tried(("shown", name), tree, truth=False)
+            tried(("shown", name), tree, False, name)
+        return units
 
     def _metrics(self, checker: Checker, dimensions: Dimensions, paths: Sequence[CasePath]) -> tuple[CaseMetric, ...]:
         found = []
@@ -456,6 +481,8 @@ class _Reader:
         dimensions: dict[str, tuple[int, int]] = {}
         for key, value in entry.items():
             if key in ("scenario", "quick", "seeds"):
+                if key == "scenario" and isinstance(value, Mapping):
+                    self._seeds(value, ("paths", name, "scenario"))
                 continue
             number = self._quantity(("paths", name, key), value)
             if number is None:

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from lasthop.judging._paths import varied
 from lasthop.judging._scenario import scenario_text
-from lasthop.judging._words import NOTHING, number
+from lasthop.judging._words import NOTHING, number, quantity
 from lasthop.judging.figures import contest_figure, course_figure, front_figure
 from lasthop.report import figure_svg, page, section, table_html
 
@@ -201,16 +201,16 @@ def _checks(row: Row) -> Markup:
     names = [f"{p['path']}" + (f" #{k + 1}" if row.case.seeds > 1 else "") for k, p in enumerate(row.points)]
     rows = []
     for n, check in enumerate(row.points[0]["checks"]):
-        cells = [_holds(p["checks"][n]) if len(p["checks"]) > n else Markup("") for p in row.points]
+        cells = [_holds(p["checks"][n], row.case.units) if len(p["checks"]) > n else Markup("") for p in row.points]
         rows.append((check["name"], Markup("<code>{}</code>").format(check["expr"]), *cells))
     return Markup(table_html(("check", "expression", *names), rows, ["", "wide", *["num"] * len(names)]))
 
 
-def _holds(check: Mapping[str, Any]) -> Markup:
+def _holds(check: Mapping[str, Any], units: Mapping[str, str]) -> Markup:
     css, sign, word = {
         True: ("good", "✓", "holds"), False: ("bad", "✗", "does not hold"), None: ("unclear", "?", "not known"),
     }[check["holds"]]  # fmt: skip
-    value = f" {number(check['left'])}" if "left" in check else ""
+    value = f" {quantity(check['left'], units.get(check['name'], ''))}" if "left" in check else ""
     return Markup(
         '<span class="{}" title="{}"><span aria-hidden="true">{}</span><span class="hidden">{}</span></span>{}'
     ).format(css, check.get("why", word), sign, word, value)
@@ -220,7 +220,8 @@ def _values(row: Row) -> Markup:
     names = list(row.case.shown)
     if not names or not row.points:
         return Markup("")
-    rows = [(p["path"], *(number(p["values"].get(name)) for name in names)) for p in row.points]
+    units = row.case.units
+    rows = [(p["path"], *(quantity(p["values"].get(n), units.get(n, "")) for n in names)) for p in row.points]
     return Markup(table_html(("path", *names), rows, ["", *["num"] * len(names)]))
 
 
