@@ -407,7 +407,10 @@ def _figures(figures: Sequence[Figure]) -> Markup:
 
 def _table(view: TableView) -> Markup:
     classes = ["num" if _numeric(view, i) else "" for i in range(len(view.headers))]
-    rows = [["–" if str(cell) == "nan" else cell for cell in row] for row in view.rows]
+    rows = [
+        ["–" if str(cell) == "nan" else unbroken(cell) if isinstance(cell, str) else cell for cell in row]
+        for row in view.rows
+    ]
     body = _html_table(view.headers, rows, classes)
     if len(view.headers) > COLUMNS:
         body = Markup('<div class="dense">{}</div>').format(body)
