@@ -489,9 +489,10 @@ def _course(check: Check, held: str) -> Markup:
     n = len(ys)
     points = [(round((i + 0.5) / n * 100, 2), round(22 - scale.at(y) * 0.2, 2)) for i, y in enumerate(ys)]
     line = " ".join(f"{x},{y}" for x, y in points)
+    kind = f"{held} open" if check.held is None else held
     dots = Markup("").join(
         Markup('<i class="dot {}" style="left:{}%;top:{}px" title="{}"></i>').format(
-            held, x, y, f"at {s.label}: {s.value.text()}"
+            kind, x, y, f"at {s.label}: {s.value.text()}"
         )
         for (x, y), s in zip(points, check.shown, strict=True)
     )
