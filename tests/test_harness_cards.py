@@ -177,6 +177,8 @@ def test_a_hollow_dot_is_undecided() -> None:
         assert "undecided: x" in Tags(open_one).text
     assert "open" not in comparisons(j.all_of([j.at_most("x", wide, 5.0)])), "it holds"
     assert "open" not in comparisons(j.all_of([j.at_most("x", wide, -1.0)])), "it fails"
+    course = comparisons(j.all_of([j.monotone("x", [0.0, 1.0], [wide, Estimate.of([3.0, 2.0, 3.0])], "rising")]))
+    assert len(Tags(course).of("open")) == 2, "of a trend each dot"
     several = comparisons(j.all_of([j.at_most("x", wide, limit) for limit in (5.0, 4.0, -1.0)]))
     assert "1 of 3 comparisons hold, 1 is undecided, 3 replications" in Tags(several).text
 
