@@ -286,7 +286,7 @@ def _off(result: ClaimResult, few: bool, marks: Mapping[str, Mark]) -> Markup:
     word = {"differs": "fails, as it must", "agrees": "passes too"}.get(result.off.verdict, f"is {result.off.verdict}")
     if result.off.verdict == "undecided" and result.finding.verdict == "undecided":
         word += ", and so is the claim"
-    return Markup("<details><summary>With {} the test {}</summary>{}</details>").format(
+    return Markup("<details><summary>Without the mechanism ({}) the test {}</summary>{}</details>").format(
         result.claim.switch.name,
         word,
         comparisons(result.off, words=Words(result.claim.labels, result.claim.words), few=few, marks=marks),
@@ -570,7 +570,8 @@ def _join(parts: Iterable[str]) -> Markup:
 _HOW = Markup(
     '<p class="mute">A card has the source\'s statement, the test, and a line for each comparison: dots are means over '
     "replications, bars their 95 % intervals, the shaded band is what the claim accepts, a diamond the source's "
-    "number. A line with several dots says what was asked of them. A comparison holds if its whole interval is "
-    "accepted, and fails if none of it is. A hollow dot is undecided: its interval has values of both kinds, and more "
+    "number. A line with several dots says what was asked of them; it is judged by the interval of their difference, "
+    "seed by seed, so that bars may overlap. A comparison holds (✓) if its whole interval is accepted, and fails (✗) "
+    "if none of it is. With values of both kinds in its interval it is undecided (?, and a single dot is hollow): more "
     "replications may turn it.</p>"
 )
