@@ -18,6 +18,7 @@ from lasthop.harness.cards import (
     _common,
     _series,
     comparisons,
+    in_columns,
     in_words,
     marks_of,
     named_series,
@@ -141,6 +142,26 @@ def test_a_reading_shows_what_comes_out_otherwise() -> None:
     assert comparisons(few, base=few).count("dot-line") == 2, "a few are shown with their numbers"
 
 
+def test_findings_of_the_same_comparisons_are_columns() -> None:
+    def found(low: float, high: float) -> j.Finding:
+        order = j.ordered({"delay a": Estimate.of([low]), "delay b": Estimate.of([high])}, unit="ms")
+        return j.all_of([j.at_most("loss", Estimate.of([low]), 5.0), order])
+
+    made = in_columns([found(1.0, 2.0), found(3.0, 4.0)])
+    assert made is not None
+    names, rows = made
+    assert names == ["loss", "delay"]
+    assert [row[0] for row in rows] == ["1", "3"]
+    assert [plain_spaces(row[1]) for row in rows] == ["a 1 ms, b 2 ms", "a 3 ms, b 4 ms"]
+    other = j.all_of([j.at_most("other", ONE, 5.0)])
+    assert in_columns([found(1.0, 2.0), other]) is None
+    assert in_columns([j.all_of([j.at_most(f"c{i}", ONE, 5.0) for i in range(4)])]) is None, "too many"
+
+
+def plain_spaces(text: str) -> str:
+    return text.replace("\u00a0", " ")
+
+
 def test_the_number_of_replications_is_remarked_where_it_is_asked_for() -> None:
     finding = j.all_of([j.at_most("x", ONE, 5.0)])
     assert "fewer than 10" in comparisons(finding)
@@ -156,6 +177,8 @@ def test_a_hollow_dot_is_undecided() -> None:
         assert "undecided: x" in Tags(open_one).text
     assert "open" not in comparisons(j.all_of([j.at_most("x", wide, 5.0)])), "it holds"
     assert "open" not in comparisons(j.all_of([j.at_most("x", wide, -1.0)])), "it fails"
+    course = comparisons(j.all_of([j.monotone("x", [0.0, 1.0], [wide, Estimate.of([3.0, 2.0, 3.0])], "rising")]))
+    assert len(Tags(course).of("open")) == 2, "of a trend each dot"
     several = comparisons(j.all_of([j.at_most("x", wide, limit) for limit in (5.0, 4.0, -1.0)]))
     assert "1 of 3 comparisons hold, 1 is undecided, 3 replications" in Tags(several).text
 

@@ -68,6 +68,11 @@ def test_a_trend_names_the_step_that_breaks_it() -> None:
     assert not j.monotone("y", xs, [near(9), near(5), near(2)], "rising").passed
 
 
+def test_equal_numbers_have_no_slope() -> None:
+    flat = Estimate.of([0.9876543, 0.1234567])
+    assert j.slope([64, 128, 256, 512, 1024, 2048, 4096], [flat] * 7).samples == (0.0, 0.0)
+
+
 def test_slope_and_rank_correlation_have_the_sign_of_the_trend() -> None:
     assert j.slope([1, 2, 3], [near(1, 0), near(3, 0), near(5, 0)]).mean == pytest.approx(2)
     assert j.rank_correlation([64, 128, 256], [3, 2, 1]) == pytest.approx(-1)

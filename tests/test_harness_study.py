@@ -412,6 +412,20 @@ def test_other_readings_stand_beside_the_main_one(folder: Path) -> None:
     assert claims["T2"]["readings"] == {}
 
 
+def test_a_reading_is_described_once_and_cards_link_to_it(folder: Path) -> None:
+    report = (run(folder).folder / "report.html").read_text(encoding="utf-8")
+    assert report.count('href="#reading-other-mode"') >= 2
+    assert report.count('<dt id="reading-other-mode">other mode</dt>') == 1
+
+
+def test_a_card_links_to_its_figure_and_names_no_table_that_the_page_lacks(folder: Path) -> None:
+    report = (run(folder).folder / "report.html").read_text(encoding="utf-8")
+    targets = set(re.findall(r'href="#([^"]+)"', report))
+    assert targets
+    assert targets <= set(re.findall(r' id="([^"]+)"', report))
+    assert re.search(r'See <a href="#figure-[^"]+">', report)
+
+
 def test_each_claim_is_judged_again_at_both_ends_of_each_calibrated_value(folder: Path) -> None:
     result = run(folder)
     cells = claims_of(result)["T1"]["sensitivity"]

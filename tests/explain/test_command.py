@@ -100,7 +100,7 @@ def test_without_a_name_each_flow_has_a_line(tmp_path: Path) -> None:
     lines = {words[0]: line for line in said.output.splitlines() if (words := line.split()) and words[0] in names}
     assert set(lines) == set(names)
     assert "of delay" in lines["call"]
-    assert "wifi-queue (far)" in lines["slow"]
+    assert "wifi-queue (far downlink)" in lines["slow"]
     flows = json.loads(lasthop("explain", str(tmp_path / "run"), "--json").output)["flows"]
     assert sorted(f["flow"] for f in flows) == sorted(names)
     alone = json.loads(lasthop("explain", str(tmp_path / "run"), "--flow", "slow", "--json").output)

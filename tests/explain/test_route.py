@@ -101,3 +101,26 @@ def test_the_estimate_counts_no_other_mobiles_queue() -> None:
     assert found <= {"", "phone-1", "internet.forward"}
     busy = {p.cause.place for p in explain(results, "f").budget.parts if p.cause.name == "rlc-queue"}
     assert busy == {"phone-10"}
+
+
+def test_a_ue_has_a_buffer_for_each_direction() -> None:
+    down, up = route("server", "ue-1"), route("ue-1", "server")
+    assert (down.direction_of("ue-1", "data"), down.direction_of("ue-1.voice", "ack")) == ("downlink", "uplink")
+    assert (up.direction_of("ue-1", "data"), up.direction_of("ue-1", "ack")) == ("uplink", "downlink")
+    assert route("handset", "server").direction_of("dch", "data") == "uplink"
+    assert route("ue-3", "phone").direction_of("pair", "data") == "", "a sidelink has two ends, and no down"
+    assert down.direction_of("core.forward", "data") == ""
+    assert Route.of({}, {"src": "a", "dst": "b"}).direction_of("ue-1", "data") == ""
+
+
+def test_two_buffers_of_a_ue_are_told_apart_in_every_sentence() -> None:
+    """A download and an upload fill both buffers of the phone: that of its data is not that of its ACKs."""
+    results = Scenario.load(bundled()["lte-two-way"]).with_(["scenario.duration=8 s", "output.explain=true"]).run()
+    found = explain(results, "download")
+    first, second = found.budget.parts[:2]
+    assert (first.cause.where, second.cause.where) == ("phone downlink", "phone uplink")
+    assert (first.cause.way, second.cause.way) == ("data", "ack")
+    assert "(phone downlink)" in found.sentences[0]
+    assert "(phone uplink)" in found.sentences[1]
+    parts = found.to_json()["parts"]
+    assert [(p["where"], p["direction"]) for p in parts[:2]] == [("phone", "downlink"), ("phone", "uplink")]

@@ -138,7 +138,7 @@ def test_a_media_call_has_its_rates_and_frames(sheet: Sheet, tmp_path: Path) -> 
     run = lh.Scenario.load("media-call").with_({"scenario.duration": "5 s"}).run()
     sheet.opened(run_report(run), tmp_path)
     series = sheet.page.locator("#series")
-    for title in ("Rate that the control of media wants", "Media as received", "Frames of media"):
+    for title in ("Target rate of the media rate control", "Media as received", "Mean delay of media frames"):
         expect(series.locator("figcaption", has_text=title)).to_have_count(1)
     expect(series).not_to_contain_text("no chart of throughput")
     assert sheet.wrong == []

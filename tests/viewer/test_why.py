@@ -27,7 +27,7 @@ def test_bands_of_causes_zoom_with_the_charts(explained: Results, sheet: Sheet, 
     keys = figure.locator("li")
     expect(keys).to_have_count(8)
     first = budget.parts[0].cause
-    expect(keys.first).to_contain_text(f"1{first.label} ({first.place})")
+    expect(keys.first).to_contain_text(f"1{first.label} ({first.where})")
     # The bar of the budget has the same colour and the same mark.
     bar = page.locator(".causes i").first
     assert bar.inner_text() == "1"
@@ -118,7 +118,7 @@ def test_bands_of_several_flows_and_runs(sheet: Sheet, tmp_path: Path) -> None:
     for results, flow in ((runs["exact"], flows[1]), (runs["exact"], flows[0])):
         choice.select_option(flow)
         cause = explain(results, flow).budget.parts[0].cause
-        text = f"{cause.label} ({cause.place})" if cause.place else cause.label
+        text = f"{cause.label} ({cause.where})" if cause.where else cause.label
         expect(figures.last.locator("li").first).to_contain_text(text)
     assert sheet.wrong == []
 

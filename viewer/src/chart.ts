@@ -294,8 +294,20 @@ export function timeChart(title: string, unit: string, lines: Line[], time: Time
       legend.querySelectorAll<HTMLElement>(".swatch").forEach((s, i) => s.style.setProperty("--c", colour(lines[i]!.number)));
     },
   });
-  const figure = el("figure", { class: "panel" }, el("figcaption", {}, el("strong", {}, title), unit ? ` [${unit}]` : ""), box, legend);
+  const equal = covered(lines).map((group) => el("p", { class: "mute small" }, `Equal, so that the last one covers the others: ${group.map((line) => line.label).join(", ")}.`));
+  const figure = el("figure", { class: "panel" }, el("figcaption", {}, el("strong", {}, title), unit ? ` [${unit}]` : ""), box, legend, ...equal);
   return { figure, destroy: () => plot.destroy() };
+}
+
+/** Groups of lines that are drawn one over the other: only the last of each can be seen. */
+export function covered(lines: Line[]): Line[][] {
+  const groups: Line[][] = [];
+  for (const line of lines) {
+    const group = groups.find(([first]) => first!.series.equals(line.series));
+    if (group === undefined) groups.push([line]);
+    else group.push(line);
+  }
+  return groups.filter((group) => group.length > 1);
 }
 
 /** Lines with ascending times of their own as lines over all of these times, with gaps. A time may come twice in a line. */

@@ -29,15 +29,24 @@ export function dashes(): number {
   return DASHES.length;
 }
 
+/** The directions of a UE, bearer or station, with which the names of its lines end. */
+const DIRECTIONS = [" downlink", " uplink"];
+
 /**
  * The number (colour and dash) of a line: the same in all charts of a family. Of several runs each has a colour, and its
- * lines differ in their dashes, if there are enough of both.
+ * lines differ in their dashes, if there are enough of both. Of several UEs each has a colour, and its uplink is dashed.
  *
  * @param names the names of the family's lines in all runs
  * @returns null: there are more lines than can be told apart
  */
 export function numberOf(names: string[], name: string, run: number, runs: number): number | null {
   const index = names.indexOf(name);
+  const direction = (n: string): number => DIRECTIONS.findIndex((d) => n.endsWith(d));
+  if (runs === 1 && names.every((n) => direction(n) >= 0)) {
+    const base = (n: string): string => n.slice(0, -DIRECTIONS[direction(n)]!.length);
+    const bases = [...new Set(names.map(base))];
+    if (bases.length > 1 && bases.length <= colours()) return bases.indexOf(base(name)) + direction(name) * colours();
+  }
   if (runs > 1 && runs <= colours() && names.length <= dashes()) return run + index * colours();
   return names.length * runs <= colours() * dashes() ? run * names.length + index : null;
 }

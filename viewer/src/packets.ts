@@ -16,7 +16,7 @@ const MOST = 2000;
 const FEW = 2e5;
 const LATER = 1000;
 /** Of more flows one is drawn at first: all of them together have hundreds of lanes. */
-const MANY = 8;
+const MANY = 4;
 
 export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement | null> {
   if (run.table("packets") === undefined && !run.info.left_out.includes("packets") && run.info.damaged.length === 0) {

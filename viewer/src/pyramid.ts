@@ -3,6 +3,9 @@
 /** Samples of a stretch at the lowest level. */
 const LEAF = 16;
 
+/** Values that differ by this share are drawn as one. */
+const LEVEL = 1e-3;
+
 export interface Points {
   x: number[];
   y: number[];
@@ -46,6 +49,23 @@ export class Series {
 
   get length(): number {
     return this.x.length;
+  }
+
+  /** Whether both draw the same line: the same samples, or one value for the same time but for a twentieth of it. */
+  equals(other: Series): boolean {
+    const [level, second] = [this.constant, other.constant];
+    if (level !== null && second !== null && Math.abs(level - second) <= LEVEL * Math.abs(level)) {
+      const [from, to, first, last] = [this.x[0]!, this.x[this.length - 1]!, other.x[0]!, other.x[other.length - 1]!];
+      const most = 0.05 * Math.max(to - from, last - first);
+      return Math.abs(from - first) <= most && Math.abs(to - last) <= most;
+    }
+    return this.length === other.length && this.x.every((x, i) => x === other.x[i]) && this.y.every((y, i) => Object.is(y, other.y[i]));
+  }
+
+  /** The value of all samples that are not missing, as far as an eye can tell; null: there are several or none. */
+  get constant(): number | null {
+    const [low, high] = this.range(-Infinity, Infinity) ?? [NaN, NaN];
+    return high - low <= LEVEL * Math.abs(high) ? high : null;
   }
 
   /**

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { colours, dashes, numberOf } from "../src/colours";
+import { colours, dash, dashes, numberOf } from "../src/colours";
 
 test("a line of a family has its colour in each chart", () => {
   const names = ["car downlink", "car uplink"];
@@ -25,4 +25,14 @@ test("more lines than dashes have numbers of their own, and too many have none",
   expect(new Set(all).size).toBe(all.length);
   const flows = Array.from({ length: colours() * dashes() + 1 }, (_, i) => `flow ${i}`);
   expect(numberOf(flows, "flow 3", 0, 1)).toBeNull();
+});
+
+test("of several UEs gives each a colour, and dashes to its uplink", () => {
+  const names = ["far downlink", "far uplink", "near downlink", "near uplink"];
+  expect(names.map((name) => numberOf(names, name, 0, 1))).toEqual([0, colours(), 1, colours() + 1]);
+  expect(dash(colours()).length).toBeGreaterThan(0);
+  const one = names.slice(0, 2);
+  expect(one.map((name) => numberOf(one, name, 0, 1))).toEqual([0, 1]);
+  const many = Array.from({ length: colours() + 1 }, (_, i) => [`u${i} downlink`, `u${i} uplink`]).flat();
+  expect(new Set(many.map((name) => numberOf(many, name, 0, 1))).size).toBe(many.length);
 });

@@ -16,6 +16,18 @@ function series(n: number, seed = 1): Series {
 }
 
 describe("Series", () => {
+  it("equals one that draws the same line", () => {
+    const a = series(100);
+    expect(a.equals(new Series(Float64Array.from(a.x), Float64Array.from(a.y)))).toBe(true);
+    expect(a.equals(series(100, 2))).toBe(false);
+    expect(a.equals(new Series(a.x.subarray(0, 99), a.y.subarray(0, 99)))).toBe(false);
+    const level = (y: number, from: number, n: number): Series => new Series(Float64Array.from({ length: n }, (_, i) => from + i), new Float64Array(n).fill(y));
+    expect(level(3, 0, 100).equals(level(3, 1, 98))).toBe(true);
+    expect(level(3, 0, 100).equals(level(4, 0, 100))).toBe(false);
+    expect(level(3, 0, 100).equals(level(3, 50, 50)), "at other times").toBe(false);
+    expect(new Series(new Float64Array(0), new Float64Array(0)).constant).toBeNull();
+  });
+
   it("has the smallest and largest value of any stretch", () => {
     for (const n of [1, 15, 16, 17, 33, 1000, 4096]) {
       const s = series(n, n);

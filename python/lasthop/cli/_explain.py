@@ -218,7 +218,7 @@ def _outline(budget: Budget) -> tuple[str, str, str]:
     else:
         of = f"{_format.duration(budget.whole_ns / 1e9 / max(budget.packets, 1))} of delay"
     parts = [
-        f"{100 * budget.share(p):.0f} % {p.cause.label}" + (f" ({p.cause.place})" if p.cause.place else "")
+        f"{100 * budget.share(p):.0f} % {p.cause.label}" + (f" ({p.cause.where})" if p.cause.place else "")
         for p in budget.parts[:CAUSES]
         if budget.share(p) >= 0.01
     ]
@@ -259,7 +259,7 @@ def _print_parts(budget: Budget) -> None:
     # What an estimate has below that is nothing it could know.
     shown = [p for p in budget.parts if budget.exact or budget.share(p) >= SMALLEST]
     rows = [
-        (p.cause.label, p.cause.place, f"{100 * budget.share(p):.1f}", f"{p.ns / mean / 1e9:.{digits}f}") for p in shown
+        (p.cause.label, p.cause.where, f"{100 * budget.share(p):.1f}", f"{p.ns / mean / 1e9:.{digits}f}") for p in shown
     ]
     if rest := sum(p.ns for p in budget.parts if p not in shown):
         name = "smaller ones"

@@ -20,7 +20,8 @@ from lasthop.explain._estimate import estimated_budget
 from lasthop.explain._exact import exact_budget
 from lasthop.explain._figure import timeline_figure
 from lasthop.explain._model import Budget, Cause, Loss, Part, Timeline
-from lasthop.explain._tables import flow_names, flow_row, happenings
+from lasthop.explain._route import Route
+from lasthop.explain._tables import flow_names, flow_row, happenings, scenario_of
 from lasthop.explain._words import sentences
 
 if TYPE_CHECKING:
@@ -88,8 +89,19 @@ def explain(
     if removed:
         note = f"The run wrote the table {' and '.join(removed)}, and its folder does not have it: a file was removed."
         budget = replace(budget, notes=[note, *budget.notes])
+    budget = _directed(budget, Route.of(scenario_of(results), row))
     said = sentences(budget, _timeouts(results, budget, row), depth_of(budget, results, row))
     return Explanation(budget, said, advice_for(budget, results, row))
+
+
+def _directed(budget: Budget, route: Route) -> Budget:
+    """The same budget, whose places on the radio have the direction in which the flow passes them."""
+
+    def directed(cause: Cause) -> Cause:
+        way = "ack" if cause.name == "ack-lost" else cause.way
+        return replace(cause, direction=route.direction_of(cause.place, way)) if way else cause
+
+    return replace(budget, parts=[replace(part, cause=directed(part.cause)) for part in budget.parts])
 
 
 def _timeouts(results: Results, budget: Budget, row: dict[str, Any]) -> int:

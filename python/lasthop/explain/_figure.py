@@ -36,7 +36,7 @@ def timeline_figure(budget: Budget, width: float = 7.16) -> Figure:
     edges = np.array(budget.timeline.edges_ns) / 1e9
     rows = np.array(budget.timeline.rows, float)
     named = _named(rows)
-    labels = [f"{budget.parts[i].cause.label} {budget.parts[i].cause.place}".strip() for i in named]
+    labels = [f"{budget.parts[i].cause.label} {budget.parts[i].cause.where}".strip() for i in named]
     if len(rows) > len(named):
         rest = np.delete(rows, named, axis=0).sum(axis=0)
         rows, labels = np.vstack([rows[named], rest]), [*labels, "other"]

@@ -110,6 +110,14 @@ class Cause:
     place: str = ""
     #: Whose stage it was: "data", "ack" or, where neither is meant, empty.
     way: str = ""
+    #: Of a bearer, mobile or station that the flow passes in both directions: "downlink" or
+    #: "uplink". A UE has a buffer for each.
+    direction: str = ""
+
+    @property
+    def where(self) -> str:
+        """The place with its direction, for tables, figures and sentences."""
+        return f"{self.place} {self.direction}".rstrip()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -254,6 +262,7 @@ class Budget:
                     "cause": p.cause.name,
                     "one_of": list(p.cause.names),
                     "where": p.cause.place,
+                    "direction": p.cause.direction,
                     "way": p.cause.way,
                     "ns": p.ns,
                     "share": self.share(p),

@@ -20,6 +20,9 @@ class Route:
     queues: dict[str, str] = field(default_factory=dict)
     #: Bearers and mobiles by name and direction ("downlink", "uplink"), with the way.
     radio: dict[tuple[str, str], str] = field(default_factory=dict)
+    #: The direction of a way through a bearer, mobile or station of a cell or access point. The
+    #: directions of a sidelink are names only.
+    directions: dict[tuple[str, str], str] = field(default_factory=dict)
     #: Whether the scenario says which places these are.
     is_known: bool = False
 
@@ -40,6 +43,7 @@ class Route:
             place = own.get(name, name)
             for way, down in (("data", along), ("ack", not along)):
                 route.radio[place, "downlink" if down else "uplink"] = way
+                route.directions[place, way] = "downlink" if down else "uplink"
         for name, pair in _tables(scenario, "sidelink"):
             between = [graph.group(str(end)) for end in pair.get("between", [])]
             if set(between) == set(own):
@@ -62,6 +66,12 @@ class Route:
             if direction in (None, towards) and (place == name or place.startswith(f"{name}.")):
                 return way
         return None
+
+    def direction_of(self, place: str, way: str) -> str:
+        """The direction in which data or acknowledgements of the flow pass a place; empty: it has none."""
+        if not self.is_known:
+            return ""
+        return self.directions.get((place, way)) or self.directions.get((place.split(".", maxsplit=1)[0], way), "")
 
 
 class _Graph:

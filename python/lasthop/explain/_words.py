@@ -38,7 +38,7 @@ def sentences(budget: Budget, timeouts: int, depth: Callable[[Part], str]) -> li
 
 def _of_part(budget: Budget, part: Part, depth: str, first: bool) -> str:
     share = f"{100 * budget.share(part):.0f} %"
-    where = f" ({part.cause.place})" if part.cause.place else ""
+    where = f" ({part.cause.where})" if part.cause.place else ""
     if part.cause.name == "ack-lost":
         where += _why(budget, part.cause.place)
     time = _format.duration(part.ns / 1e9)

@@ -229,20 +229,39 @@ def in_words(finding: Finding, words: Words = PLAIN) -> str:
     return f"{text}; and {left} more" if left else text
 
 
+def in_columns(findings: Sequence[Finding], words: Words = PLAIN) -> tuple[list[str], list[list[str]]] | None:
+    """The numbers of findings of the same comparisons: a name for each column, a row for each finding.
+
+    None: they have other comparisons, none, or more than `SAME`.
+    """
+    judged = [[c for c in finding.checks if c.relation != "given"] for finding in findings]
+    compared = {tuple(_compared(c) for c in checks) for checks in judged}
+    if len(compared) != 1 or not 1 <= len(judged[0]) <= SAME or not all(c.shown for c in judged[0]):
+        return None
+    parts = [[_named_numbers(check, words) for check in checks] for checks in judged]
+    names = [name for name, _ in parts[0]]
+    return (names, [[numbers for _, numbers in row] for row in parts]) if all(names) else None
+
+
 def _numbers(check: Check, words: Words) -> str:
     """The numbers of one comparison with their names."""
+    return ": ".join(filter(None, _named_numbers(check, words)))
+
+
+def _named_numbers(check: Check, words: Words) -> tuple[str, str]:
+    """What one comparison is of, and its numbers; a statement has a name only, unlike series no common one."""
     labels = tuple(s.label for s in check.shown)
     values = [unbroken(s.value.text(check.digits, check.unit)) for s in check.shown]
     if check.relation == "band":
-        return f"{words(labels[0])}: {values[0]}"
+        return words(labels[0]), values[0]
     if check.relation == "trend":
         name = _before_numbers(check.text)
-        return f"{words(name)}: {unbroken(check.text[len(name) :].strip())}"
+        return words(name), unbroken(check.text[len(name) :].strip())
     if check.relation not in ("order", "equal"):
-        return words(check.text)
+        return words(check.text), ""
     first, last = _shared_words(labels)
-    before = f"{words(_common(labels, ''))}: " if first + last else ""
-    return before + ", ".join(f"{words(n)} {v}" for n, v in zip(_series(labels), values, strict=True))
+    before = words(_common(labels, "")) if first + last else ""
+    return before, ", ".join(f"{words(n)} {v}" for n, v in zip(_series(labels), values, strict=True))
 
 
 def _folded(held: Sequence[bool | None]) -> str:
@@ -470,9 +489,10 @@ def _course(check: Check, held: str) -> Markup:
     n = len(ys)
     points = [(round((i + 0.5) / n * 100, 2), round(22 - scale.at(y) * 0.2, 2)) for i, y in enumerate(ys)]
     line = " ".join(f"{x},{y}" for x, y in points)
+    kind = f"{held} open" if check.held is None else held
     dots = Markup("").join(
         Markup('<i class="dot {}" style="left:{}%;top:{}px" title="{}"></i>').format(
-            held, x, y, f"at {s.label}: {s.value.text()}"
+            kind, x, y, f"at {s.label}: {s.value.text()}"
         )
         for (x, y), s in zip(points, check.shown, strict=True)
     )

@@ -296,9 +296,14 @@ def slope(xs: Sequence[float], ys: Sequence[Estimate]) -> Estimate:
     n = min(y.n for y in ys)
     centre = sum(xs) / len(xs)
     scale = sum((x - centre) ** 2 for x in xs)
-    return Estimate.of(
-        [sum((x - centre) * y.samples[i] for x, y in zip(xs, ys, strict=True)) / scale for i in range(n)]
-    )
+
+    def fitted(i: int) -> float:
+        products = [(x - centre) * y.samples[i] for x, y in zip(xs, ys, strict=True)]
+        found = math.fsum(products)
+        # Equal numbers have no slope, whatever their products come to when each is rounded.
+        return 0.0 if abs(found) < 1e-12 * math.fsum(map(abs, products)) else found / scale
+
+    return Estimate.of([fitted(i) for i in range(n)])
 
 
 def rank_correlation(xs: Sequence[float], ys: Sequence[float]) -> float:

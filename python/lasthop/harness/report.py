@@ -6,11 +6,23 @@ Then figures, tables and parameters.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from lasthop.harness.cards import VERDICTS, Mark, Words, comparisons, in_words, marks_of, named_series, pill, unbroken
+from lasthop.harness.cards import (
+    VERDICTS,
+    Mark,
+    Words,
+    comparisons,
+    in_columns,
+    in_words,
+    marks_of,
+    named_series,
+    pill,
+    unbroken,
+)
 from lasthop.harness.definition import KINDS
 from lasthop.report import figure_svg, page, section, table_html
 
@@ -45,14 +57,15 @@ def study_report(
 ) -> str:
     """The whole page."""
     (main, main_claims), *others = _main_first(evidence)
-    marks = _marks(study, evidence)
+    look = _Look(_marks(study, evidence), _anchors(figures, tables))
     parts = [
         _overview(study, evidence),
         _terms(study),
-        _claims(f"Claims under the parameter set {main}", study, main, main_claims, marks),
+        _claims(f"Claims under the parameter set {main}", study, main, main_claims, look),
         _figures(figures),
         *(_table(t) for t in tables),
-        *(_folded_claims(study, name, results, marks) for name, results in others),
+        *(_folded_claims(study, name, results, look) for name, results in others),
+        _readings(study, evidence),
         _unexplained(study, evidence),
         _sensitivity(study, evidence),
         _parameters(study, evidence),
@@ -61,6 +74,33 @@ def study_report(
     ]
     form = "quick form" if study.quick else "full form"
     return page(f"{study.name}: {study.title}", _join(parts), f"{study.source} · {form}")
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What all cards of a page share."""
+
+    #: How each series is drawn.
+    marks: Mapping[str, Mark]
+    #: Where figures and tables are in the page, by their names in lower case.
+    anchors: Mapping[str, str]
+
+
+def _anchors(figures: Sequence[Figure], tables: Sequence[TableView]) -> dict[str, str]:
+    """Anchors of figures and tables by the names that claims give them.
+
+    `Figure 5a (calibrated)` and `Figure 5a` are figure 5a, `LH-1: a lossless handover` is figure LH-1.
+    """
+    found: dict[str, str] = {}
+    for f in figures:
+        name = re.split(r"[:(,.]", f.title)[0].strip().lower()
+        for said in (name, f"figure {name}", f.name.lower(), f"figure {f.name.lower()}"):
+            found.setdefault(said, f"figure-{f.name}")
+    for t in tables:
+        name = re.split(r"[:(,.]", t.title)[0].strip().lower()
+        for said in (f"table {name}", t.name.lower(), f"table {t.name.lower()}"):
+            found.setdefault(said, t.name)
+    return found
 
 
 def _marks(study: Study, evidence: Evidence) -> dict[str, Mark]:
@@ -158,7 +198,7 @@ def _anchor(name: str, result: ClaimResult) -> str:
     return f"claim-{name}-{result.claim.id}"
 
 
-def _claims(title: str, study: Study, name: str, results: Sequence[ClaimResult], marks: Mapping[str, Mark]) -> Markup:
+def _claims(title: str, study: Study, name: str, results: Sequence[ClaimResult], look: _Look) -> Markup:
     single = {g.one_run: g for g in study.groups if g.seeds == 1 and g.one_run}
     whose = {
         reason: ", ".join(r.claim.id for r in results if group.name in r.claim.groups)
@@ -169,18 +209,19 @@ def _claims(title: str, study: Study, name: str, results: Sequence[ClaimResult],
         for reason, ids in whose.items()
         if ids
     )
-    return _section(title, _HOW, enough, _join(_card(study, name, r, marks) for r in results), anchor=f"claims-{name}")
+    return _section(title, _HOW, enough, _join(_card(study, name, r, look) for r in results), anchor=f"claims-{name}")
 
 
-def _folded_claims(study: Study, name: str, results: Sequence[ClaimResult], marks: Mapping[str, Mark]) -> Markup:
-    cards = _join(_card(study, name, r, marks) for r in results)
+def _folded_claims(study: Study, name: str, results: Sequence[ClaimResult], look: _Look) -> Markup:
+    cards = _join(_card(study, name, r, look) for r in results)
     fold = Markup("<details><summary>{} claims: {}</summary>{}</details>").format(
         len(results), _counted(results), cards
     )
     return _section(f"Claims under the parameter set {name}", fold, anchor=f"claims-{name}")
 
 
-def _card(study: Study, name: str, result: ClaimResult, marks: Mapping[str, Mark]) -> Markup:
+def _card(study: Study, name: str, result: ClaimResult, look: _Look) -> Markup:
+    marks = look.marks
     claim, finding = result.claim, result.finding
     number = claim.paper if isinstance(claim.paper, (int, float)) and not isinstance(claim.paper, bool) else None
     words = Words(claim.labels, claim.words)
@@ -193,7 +234,7 @@ def _card(study: Study, name: str, result: ClaimResult, marks: Mapping[str, Mark
         Markup('<p class="test"><b>Test:</b> {}.</p>').format(test),
         Markup('<p class="test">{}</p>').format(about) if about else Markup(""),
         comparisons(finding, number, words, few=not study.quick, marks=marks),
-        _remark(result),
+        _remark(result, look.anchors),
         _off(result, few=not study.quick, marks=marks),
         _folded_readings(study, result, marks),
         _folded_ablations(result, few=not study.quick, marks=marks),
@@ -202,11 +243,21 @@ def _card(study: Study, name: str, result: ClaimResult, marks: Mapping[str, Mark
     return Markup('<article class="claim" id="{}">{}</article>').format(_anchor(name, result), _join(parts))
 
 
-def _remark(result: ClaimResult) -> Markup:
-    sentences = [f"{_sentence(r)}." for r in _remarks(result)]
-    if result.finding.evidence:
-        sentences.append(f"See {', '.join(result.finding.evidence)}.")
-    return Markup('<p class="remark">{}</p>').format(" ".join(sentences)) if sentences else Markup("")
+def _remark(result: ClaimResult, anchors: Mapping[str, str]) -> Markup:
+    sentences = [Markup("{}.").format(_sentence(r)) for r in _remarks(result)]
+    if seen := _seen(result.finding.evidence, anchors):
+        sentences.append(Markup("See {}.").format(seen))
+    return Markup('<p class="remark">{}</p>').format(Markup(" ").join(sentences)) if sentences else Markup("")
+
+
+def _seen(evidence: Sequence[str], anchors: Mapping[str, str]) -> Markup:
+    """The figures and tables of the page behind a claim; tables of its runs are not in the page."""
+    links = [
+        Markup('<a href="#{}">{}</a>').format(anchors[name.lower()], name)
+        for name in evidence
+        if name.lower() in anchors
+    ]
+    return Markup(", ").join(links)
 
 
 def _sentence(remark: str) -> str:
@@ -235,7 +286,7 @@ def _off(result: ClaimResult, few: bool, marks: Mapping[str, Mark]) -> Markup:
     word = {"differs": "fails, as it must", "agrees": "passes too"}.get(result.off.verdict, f"is {result.off.verdict}")
     if result.off.verdict == "undecided" and result.finding.verdict == "undecided":
         word += ", and so is the claim"
-    return Markup("<details><summary>With {} the test {}</summary>{}</details>").format(
+    return Markup("<details><summary>Without the mechanism ({}) the test {}</summary>{}</details>").format(
         result.claim.switch.name,
         word,
         comparisons(result.off, words=Words(result.claim.labels, result.claim.words), few=few, marks=marks),
@@ -248,10 +299,11 @@ def _folded_readings(study: Study, result: ClaimResult, marks: Mapping[str, Mark
     about = {reading.name: reading.about for reading in study.readings}
     words = Words(result.claim.labels, result.claim.words)
     bodies = _join(
-        Markup("<p><b>{}</b> {}: {}</p>{}").format(
+        Markup('<p><a href="#{}" title="{}">{}</a> {}</p>{}').format(
+            _reading_anchor(name),
+            about.get(name, ""),
             name,
             pill(f.verdict),
-            about.get(name, ""),
             comparisons(f, words=words, base=result.finding, few=not study.quick, marks=marks),
         )
         for name, f in result.readings.items()
@@ -263,6 +315,27 @@ def _folded_readings(study: Study, result: ClaimResult, marks: Mapping[str, Mark
     return Markup(
         "<details><summary>Other readings of the source: {} of {} give the same verdict{}</summary>{}</details>"
     ).format(same, len(judged), without, bodies)
+
+
+def _reading_anchor(name: str) -> str:
+    return f"reading-{re.sub(r'[^0-9A-Za-z]+', '-', name).strip('-').lower()}"
+
+
+def _readings(study: Study, evidence: Evidence) -> Markup:
+    """What the readings are that cards name, once for all of them."""
+    judged = {name for results in evidence.claims.values() for r in results for name in r.readings}
+    readings = [r for r in study.readings if r.name in judged]
+    if not readings:
+        return Markup("")
+    text = _paragraph(
+        "Where the source can be read in more than one way, claims are judged under the other readings too."
+    )
+    rows = _join(
+        Markup('<dt id="{}">{}</dt><dd>{}</dd>').format(_reading_anchor(r.name), r.name, r.about) for r in readings
+    )
+    return _section(
+        "Other readings of the source", text, Markup('<dl class="terms">{}</dl>').format(rows), anchor="readings"
+    )
 
 
 def _folded_ablations(result: ClaimResult, few: bool, marks: Mapping[str, Mark]) -> Markup:
@@ -305,25 +378,39 @@ def _folded_sensitivity(result: ClaimResult) -> Markup:
         same = verdicts.count(result.finding.verdict)
         said = f"{same} of {len(verdicts)} changed values give the same verdict"
     words = Words(result.claim.labels, result.claim.words)
+    names, numbers = in_columns([c.finding for c in result.sensitivity], words) or (
+        ["ours"],
+        [[in_words(c.finding, words)] for c in result.sensitivity],
+    )
     rows = [
-        (c.value.name, c.value.text(c.factor), pill(c.finding.verdict), in_words(c.finding, words))
-        for c in result.sensitivity
+        (c.value.name, c.value.text(c.factor), pill(c.finding.verdict), *ours)
+        for c, ours in zip(result.sensitivity, numbers, strict=True)
     ]
-    table = _html_table(("value", "is", "verdict", "ours"), rows, ["", "", "", "half"])
+    wide = "half" if len(names) == 1 else "wide"
+    table = _html_table(("value", "is", "verdict", *names), rows, ["", "", "", *[wide] * len(names)])
     return Markup("<details><summary>Sensitivity: {}</summary>{}</details>").format(said, table)
 
 
 def _figures(figures: Sequence[Figure]) -> Markup:
     # On a small screen a figure keeps its letters and is moved sideways.
     body = _join(
-        figure_svg(f.figure, f"{f.title}{'' if f.title[-1:] in '.?!' else '.'} {f.caption}", wide=True) for f in figures
+        figure_svg(
+            f.figure,
+            f"{f.title}{'' if f.title[-1:] in '.?!' else '.'} {f.caption}",
+            wide=True,
+            anchor=f"figure-{f.name}",
+        )
+        for f in figures
     )
     return _section("Figures", Markup('<div class="figures one">{}</div>').format(body), anchor="figures")
 
 
 def _table(view: TableView) -> Markup:
     classes = ["num" if _numeric(view, i) else "" for i in range(len(view.headers))]
-    rows = [["–" if str(cell) == "nan" else cell for cell in row] for row in view.rows]
+    rows = [
+        ["–" if str(cell) == "nan" else unbroken(cell) if isinstance(cell, str) else cell for cell in row]
+        for row in view.rows
+    ]
     body = _html_table(view.headers, rows, classes)
     if len(view.headers) > COLUMNS:
         body = Markup('<div class="dense">{}</div>').format(body)
@@ -483,7 +570,8 @@ def _join(parts: Iterable[str]) -> Markup:
 _HOW = Markup(
     '<p class="mute">A card has the source\'s statement, the test, and a line for each comparison: dots are means over '
     "replications, bars their 95 % intervals, the shaded band is what the claim accepts, a diamond the source's "
-    "number. A line with several dots says what was asked of them. A comparison holds if its whole interval is "
-    "accepted, and fails if none of it is. A hollow dot is undecided: its interval has values of both kinds, and more "
+    "number. A line with several dots says what was asked of them; it is judged by the interval of their difference, "
+    "seed by seed, so that bars may overlap. A comparison holds (✓) if its whole interval is accepted, and fails (✗) "
+    "if none of it is. With values of both kinds in its interval it is undecided (?, and a single dot is hollow): more "
     "replications may turn it.</p>"
 )

@@ -33,12 +33,13 @@ def section(heading: str, body_html: str, anchor: str = "") -> str:
     return Markup("<section{}>\n<h2>{}</h2>\n{}\n</section>\n").format(where, heading, Markup(body_html))
 
 
-def figure_svg(fig: Figure, caption: str = "", wide: bool = False) -> str:
+def figure_svg(fig: Figure, caption: str = "", wide: bool = False, anchor: str = "") -> str:
     """A figure as vector graphics inside the page, with a caption.
 
     The caption is plain text, and the text for a screen reader.
 
     A `wide` figure takes the whole width of the page; on a small screen it can be moved sideways.
+    `anchor` is its id in the page.
 
     The SVG travels in a data URI, so that ids of several figures on a page cannot meet, and "save
     image as" gives a usable .svg. The same figure gives the same bytes.
@@ -48,8 +49,9 @@ def figure_svg(fig: Figure, caption: str = "", wide: bool = False) -> str:
     image = Markup('<img alt="{}" src="data:image/svg+xml;charset=utf-8,{}">').format(caption, data)
     if wide:
         image = Markup('<div class="scroll" tabindex="0">{}</div>').format(image)
-    return Markup("<figure{}>\n{}\n<figcaption>{}</figcaption>\n</figure>\n").format(
-        _class("wide" if wide else ""), image, caption
+    name = Markup(' id="{}"').format(anchor) if anchor else Markup("")
+    return Markup("<figure{}{}>\n{}\n<figcaption>{}</figcaption>\n</figure>\n").format(
+        name, _class("wide" if wide else ""), image, caption
     )
 
 

@@ -95,7 +95,7 @@ def explained(results: Results) -> list[dict[str, Any]]:
                 "named": BANDS,
                 "sentences": explanation.sentences,
                 "parts": [
-                    {"cause": p.cause.label, "place": p.cause.place or "", "share": budget.share(p), "s": p.ns / 1e9}
+                    {"cause": p.cause.label, "place": p.cause.where, "share": budget.share(p), "s": p.ns / 1e9}
                     for p in budget.parts
                 ],
                 "timeline": _timeline(budget),

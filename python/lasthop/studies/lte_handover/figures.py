@@ -333,7 +333,8 @@ def backhaul(data: Data) -> Figure:
             columns["rate_mbps"].extend([rate] * len(delays))
             columns["delay_ms"].extend(delays)
     for column, rate in enumerate(rates):
-        axes[0, column].set_title(f"X2 of {rate} Mbit/s", fontsize=8)
+        said = f"{rate} Mbit/s" if rate < 1000 else f"{rate / 1000:g} Gbit/s"
+        axes[0, column].set_title(f"X2 of {said}", fontsize=8)
         for row, (_, label, _) in enumerate(parts):
             axes[row, column].set_xscale("log")
             decade_axis(axes[row, column].xaxis)

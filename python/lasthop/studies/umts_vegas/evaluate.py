@@ -29,13 +29,18 @@ def error_free_share(claim: Claim, data: Data) -> Finding:
     low, high = claim.settings["band"]
     checks = [percent_in_band(cc, data.estimate("rates", "share", cc=cc, tbler=0), low, high) for cc in VARIANTS]
     finding = j.all_of(checks, ["figure 5a"])
+    # Both TCPs mostly have the same shares, which are said once.
+    whose: dict[str, list[str]] = {}
     for cc in VARIANTS:
         found = data.shown("rates", cc=cc, tbler=0).values
         if "downlink_idle" in found:
-            finding = finding.noting(
-                f"{NAMES[cc]}: of the downlink's blocks {found['downlink_idle'] * 100:.1f} % are empty and "
+            said = (
+                f"of the downlink's blocks {found['downlink_idle'] * 100:.1f} % are empty and "
                 f"{found['downlink_status'] * 100:.2f} % are status blocks of RLC, which carry no data"
             )
+            whose.setdefault(said, []).append(NAMES[cc])
+    for said, names in whose.items():
+        finding = finding.noting(f"{' and '.join(names)}: {said}")
     return finding
 
 
@@ -183,7 +188,7 @@ def reno_timeouts(_: Claim, data: Data) -> Finding:
         j.at_most(f"in 300 s at {t} %", data.estimate("rates", "timeouts_300s", cc="reno", tbler=t), FEW_TIMEOUTS)
         for t in rates
     ]
-    return j.all_of(checks, ["table of timeouts"])
+    return j.all_of(checks, ["table rates"])
 
 
 def collapse_beyond(_: Claim, data: Data) -> Finding:

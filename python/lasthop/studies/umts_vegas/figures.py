@@ -325,7 +325,7 @@ def rates_table(data: Data) -> TableView:
                 )
             )
     headers = (
-        "TCP", "TBLER %", "share %", "ceiling %", "RTT min s", "mean s", "max s", "timeouts in 300 s",
+        "TCP", "TBLER %", "share %", "ceiling %", "RTT min s", "RTT mean s", "RTT max s", "timeouts in 300 s",
         "repeats per block %", "downlink status %", "downlink idle %",
     )  # fmt: skip
     note = "Shares of the downlink's blocks; repeats are retransmitted blocks over new ones: p / (1 - p) at least."
