@@ -286,19 +286,20 @@ impl Scheduling<'_> {
         }
     }
 
-    /// Assignments that the PDCCH still has room for in this TTI. Both code words of a UE share one
-    /// (TS 36.212 clause 5.3.3.1.5), and a persistent grant in use needs none (TS 36.321 clause
-    /// 5.10.1).
+    /// Assignments on the PDCCH in this TTI. Both code words of a UE share one (TS 36.212 clause
+    /// 5.3.3.1.5), and a persistent grant in use needs none (TS 36.321 clause 5.10.1).
+    pub(super) fn assignments(&self) -> usize {
+        let assigned = self.on_air.iter().filter(|t| t.cell == self.id && !t.persistent);
+        // The code words of a UE are neighbours in the list.
+        let mut last = None;
+        assigned.filter(|t| last.replace(t.ue) != Some(t.ue)).count()
+    }
+
+    /// Assignments that the PDCCH still has room for.
     fn assignments_left(&self) -> usize {
         match self.cell.config.downlink.max_assignments as usize {
             0 => usize::MAX,
-            limit => {
-                let assigned = self.on_air.iter().filter(|t| t.cell == self.id && !t.persistent);
-                // The code words of a UE are neighbours in the list.
-                let mut last = None;
-                let used = assigned.filter(|t| last.replace(t.ue) != Some(t.ue)).count();
-                limit.saturating_sub(used)
-            }
+            limit => limit.saturating_sub(self.assignments()),
         }
     }
 

@@ -14,11 +14,11 @@ impl Scheduling<'_> {
         let carrier = RbSet::range(0, self.cell.config.resource_blocks);
         let mut used = RbSet::EMPTY;
         let mut before = None;
-        let own = self.on_air.iter().filter(|t| t.cell == self.id && !t.persistent);
-        let mut assigned: Vec<_> = own.map(|t| t.ue).collect();
-        assigned.dedup();
         let limit = self.cell.config.downlink.max_assignments as usize;
-        assert!(limit == 0 || assigned.len() <= limit, "{tti:?}: more assignments than the PDCCH carries");
+        assert!(
+            limit == 0 || self.assignments() <= limit,
+            "{tti:?}: more assignments than the PDCCH carries"
+        );
         for (i, t) in self.on_air.iter().enumerate().filter(|(_, t)| t.cell == self.id) {
             assert_eq!((t.cell, self.links[t.ue].serving), (self.id, self.id), "a UE of another cell");
             let second = before == Some(t.ue);
