@@ -387,6 +387,13 @@ def test_a_long_line_is_shown_around_the_mistake() -> None:
     assert all(len(line) < 300 for line in str(error.value).splitlines())
 
 
+def test_a_variable_has_the_states_of_the_built_in_controls_or_those_of_the_case() -> None:
+    text = CASE.replace("max(cwnd, start, end) >= 4", "exists(enter('bbr.state', 'Drian'))")
+    with pytest.raises(LasthopError, match=r"(?s)'bbr.state' has no state 'Drian'.*5:36.*did you mean 'Drain'"):
+        parse_cases(text, "mine.toml")
+    parse_cases(text.replace("pass =", 'observables = ["bbr.state: text"]\npass ='), "mine.toml")
+
+
 def test_values_are_shown_in_the_units_of_what_they_measure() -> None:
     shown = {
         "t": "time(end)",

@@ -135,3 +135,4 @@ def test_a_metric_that_no_path_of_this_form_has_is_left_out() -> None:
 def test_the_name_of_a_value_keeps_its_letters() -> None:
     assert _sentence("left_after_one 0.69, left_after_four 0.7") == "left_after_one 0.69, left_after_four 0.7."
     assert _sentence("the window falls once") == "The window falls once."
+    assert _sentence("a: pass.2 does not hold") == "a: pass.2 does not hold."

@@ -35,6 +35,8 @@ pub struct Observation<'a> {
     pub unit: &'a str,
     /// Its description.
     pub about: &'a str,
+    /// The states that it can have; empty: a number, or states that are not listed.
+    pub states: &'a [&'a str],
     /// The value.
     pub value: Shown<'a>,
 }
@@ -46,9 +48,27 @@ pub struct Variable {
     pub name: String,
     /// Its unit; "text" for a state; empty for a pure number.
     pub unit: String,
-    /// Its description.
+    /// Its description; of a state with its values.
     pub about: String,
+    /// The states that it can have, where the algorithm lists them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub states: Vec<String>,
 }
+
+impl Variable {
+    /// A variable without listed states, from its name, unit and description.
+    pub fn new([name, unit, about]: [&str; 3]) -> Variable {
+        let [name, unit, about] = [name, unit, about].map(str::to_owned);
+        Variable { name, unit, about, states: Vec::new() }
+    }
+    /// True if it is a state.
+    pub fn is_state(&self) -> bool {
+        self.unit == STATE
+    }
+}
+
+/// The unit of a state.
+const STATE: &str = "text";
 
 /// Receives the variables of an algorithm.
 pub struct Observer<'a> {
@@ -62,7 +82,7 @@ impl<'a> Observer<'a> {
     }
     /// Gives any value.
     pub fn value(&mut self, name: &str, unit: &str, about: &str, value: Shown<'_>) {
-        (self.take)(&Observation { name, unit, about, value });
+        (self.take)(&Observation { name, unit, about, states: &[], value });
     }
     /// Gives a number; infinite: no bound.
     pub fn number(&mut self, name: &str, unit: &str, about: &str, value: f64) {
@@ -82,19 +102,30 @@ impl<'a> Observer<'a> {
     }
     /// Gives a state.
     pub fn text(&mut self, name: &str, about: &str, value: &str) {
-        self.value(name, "text", about, Shown::Text(value));
+        self.value(name, STATE, about, Shown::Text(value));
     }
-    /// Gives a state with those that it had within this call of the algorithm.
+    /// Gives one of `states`. Conditions that wait for any other are refused before a run.
+    pub fn state(&mut self, name: &str, about: &str, states: &[&str], value: &str) {
+        debug_assert!(states.contains(&value), "{name} = {value} is none of {states:?}");
+        (self.take)(&Observation { name, unit: STATE, about, states, value: Shown::Text(value) });
+    }
+    /// Gives one of `states`, with those that it had within this call of the algorithm.
     pub fn trail<T: Copy + PartialEq>(
         &mut self,
         name: &str,
         about: &str,
+        states: &[&str],
         trail: &Trail<T>,
         word: fn(T) -> &'static str,
     ) {
         let mut words = [""; LATEST];
         let latest = trail.latest(&mut words, word);
-        self.value(name, "text", about, Shown::Trail { changes: trail.changes, latest });
+        debug_assert!(
+            latest.iter().all(|w| states.contains(w)),
+            "{name}: {latest:?} are not all of {states:?}"
+        );
+        let value = Shown::Trail { changes: trail.changes, latest };
+        (self.take)(&Observation { name, unit: STATE, about, states, value });
     }
 }
 
@@ -102,8 +133,14 @@ impl<'a> Observer<'a> {
 pub fn variables(show: impl FnOnce(&mut Observer<'_>)) -> Vec<Variable> {
     let mut found = Vec::new();
     show(&mut Observer::new(&mut |o| {
-        let [name, unit, about] = [o.name, o.unit, o.about].map(str::to_owned);
-        found.push(Variable { name, unit, about });
+        let [name, unit] = [o.name, o.unit].map(str::to_owned);
+        let states = o.states.iter().map(|&s| s.to_owned()).collect();
+        let about = match o.states {
+            [] => o.about.to_owned(),
+            [one] => format!("{}: {one}", o.about),
+            [first @ .., last] => format!("{}: {} or {last}", o.about, first.join(", ")),
+        };
+        found.push(Variable { name, unit, about, states });
     }));
     found
 }
@@ -174,7 +211,7 @@ mod tests {
                 found = Some((changes, latest.iter().map(|&w| w.to_owned()).collect()));
             }
         })
-        .trail("state", "the state", trail, word);
+        .trail("state", "the state", &["a", "b", "c", "d"], trail, word);
         found.unwrap()
     }
 
@@ -197,11 +234,17 @@ mod tests {
         let found = variables(|o| {
             o.number("x.rate", "bit/s", "a rate", 1.0);
             o.text("x.mode", "a mode", "on");
+            o.state("x.phase", "a phase", &["up", "down", "even"], "up");
         });
-        let of = |name: &str, unit: &str, about: &str| {
-            let [name, unit, about] = [name, unit, about].map(str::to_owned);
-            Variable { name, unit, about }
-        };
-        assert_eq!(found, [of("x.rate", "bit/s", "a rate"), of("x.mode", "text", "a mode")]);
+        let states = ["up", "down", "even"].map(str::to_owned).to_vec();
+        let phase = Variable::new(["x.phase", "text", "a phase: up, down or even"]);
+        assert_eq!(
+            found,
+            [
+                Variable::new(["x.rate", "bit/s", "a rate"]),
+                Variable::new(["x.mode", "text", "a mode"]),
+                Variable { states, ..phase },
+            ]
+        );
     }
 }

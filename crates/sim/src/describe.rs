@@ -43,8 +43,7 @@ pub fn describe() -> Value {
 fn control(algorithm: &AlgorithmInfo) -> Value {
     let mut all = algorithm.variables.clone();
     all.extend(lasthop_tcp::sender_variables());
-    let [name, unit, about] = ROUND.map(str::to_owned);
-    all.push(Variable { name, unit, about });
+    all.push(Variable::new(ROUND));
     json!(AlgorithmInfo { variables: all, ..algorithm.clone() })
 }
 

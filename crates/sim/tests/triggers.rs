@@ -188,6 +188,17 @@ fn an_invalid_condition_is_refused_with_a_remedy() {
         ("var = 'cwnd'\nabove = 3\nname = 'x'\nafter = 'x'", "waits for itself", "without `after`"),
         ("var = 'cwnd'\nabove = 3\nflow = 'g'", "no flow `g` over TCP", "`f`"),
         ("var = 'cwnd'\nabove = 3\nvalue = 3", "unknown key `value`", "known"),
+        ("var = 'cwnd'\nbecomes = 'Drain'", "`cwnd` is a number, which \"Drain\" is not", "give a number"),
+        ("var = 'cwnd'\nbecomes = 3\nfrom = 'x'", "`cwnd` is a number, which \"x\" is not", "1 and 0"),
+        (
+            "var = 'bbr.state'\nbecomes = 'Drian'",
+            "`bbr.state` has no state \"Drian\"",
+            "did you mean `Drain`",
+        ),
+        ("var = 'bbr.state'\nbecomes = 'Drain'\nfrom = 'Start'", "no state \"Start\"", "`Startup`"),
+        ("var = 'bbr.state'\nbecomes = 3", "`bbr.state` is a state, which 3 is not", "Startup"),
+        ("var = 'bbr.state'\nabove = 3", "`bbr.state` is a state, not a number", "give `becomes`"),
+        ("var = 'ca_state'\nbecomes = 'Open'", "`ca_state` has no state \"Open\"", "`open`"),
     ] {
         let text = bbr(&format!("[[when]]\n{condition}\n{set}\n"), "");
         let error = Scenario::parse(&text, "t.toml", Path::new(""), &[]).unwrap_err().to_string();

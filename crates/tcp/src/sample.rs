@@ -22,6 +22,14 @@ pub enum CaState {
 }
 
 impl CaState {
+    /// The names of all.
+    pub const NAMES: [&'static str; 5] = [
+        CaState::Open.name(),
+        CaState::Disorder.name(),
+        CaState::Cwr.name(),
+        CaState::Recovery.name(),
+        CaState::Loss.name(),
+    ];
     /// The name as Linux tools print it, in lower case.
     pub const fn name(self) -> &'static str {
         match self {

@@ -191,8 +191,8 @@ class Checker:
         """A variable whose states are listed has this one."""
         states = self._names.states.get(variable, ())
         if states and state.value not in states:
-            own = f'one that has others is declared as "{variable}: text" in `observables`'
-            remedy = f"{nearest(state.value, states)}; {own}"
+            own = f'a variable with states of its own is declared: "{variable}: text" in `observables`'
+            remedy = f"{nearest(state.value, states)} ({own})"
             raise ExpressionError(f"'{variable}' has no state '{state.value}'", remedy, *_place(state))
 
     def _call(self, tree: Call) -> str:

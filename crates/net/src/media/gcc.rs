@@ -372,8 +372,10 @@ impl RateControl for Gcc {
             Usage::Over => "over-use",
             Usage::Under => "under-use",
         };
-        o.text("gcc.state", "what the rate by the gradient does next", state);
-        o.text("gcc.signal", "what the detector has said of the last report's packets", usage);
+        let states = ["hold", "increase", "decrease"];
+        o.state("gcc.state", "what the rate by the gradient does next", &states, state);
+        let usages = ["normal", "over-use", "under-use"];
+        o.state("gcc.signal", "what the detector has said of the last report's packets", &usages, usage);
         o.number("gcc.m", "ms", "gradient of the delay from group to group", self.gradient.m);
         o.number(
             "gcc.threshold",

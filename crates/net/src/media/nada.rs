@@ -278,7 +278,8 @@ impl RateControl for Nada {
         o.number("nada.d_queue", "ms", "queueing delay", self.d_queue);
         o.number("nada.p_loss", "1", "smoothed share of lost packets", self.p_loss);
         o.number("nada.p_mark", "1", "smoothed share of marked packets", self.p_mark);
-        o.text("nada.mode", "how the rate is updated", if self.ramp_up { "ramp-up" } else { "gradual" });
+        let mode = if self.ramp_up { "ramp-up" } else { "gradual" };
+        o.state("nada.mode", "how the rate is updated", &["ramp-up", "gradual"], mode);
     }
 }
 

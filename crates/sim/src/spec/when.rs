@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use lasthop_net::app::media_variables;
 use lasthop_net::media::RateControlName;
+use lasthop_tcp::cc::Variable;
 use lasthop_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -253,8 +254,7 @@ fn check_variable(
             return;
         }
         let variables = media_variables(control.name, extensions.rate_controls());
-        let known: Vec<&str> = variables.iter().map(|v| v.name.as_str()).collect();
-        return check_name(when, control.name.name(), &known, path, doc, found);
+        return check_value(when, control.name.name(), &variables, path, doc, found);
     }
     let Some(options) = named.and_then(FlowSpec::over_tcp) else {
         let names: Vec<&String> =
@@ -270,24 +270,55 @@ fn check_variable(
         // The variables of a caller's own control are known only when it runs.
         return;
     };
-    let senders = lasthop_tcp::sender_variables();
-    let mut known: Vec<&str> = control.variables.iter().chain(&senders).map(|v| v.name.as_str()).collect();
-    known.push(ROUND[0]);
-    check_name(when, control.name, &known, path, doc, found);
+    let mut known = control.variables.clone();
+    known.extend(lasthop_tcp::sender_variables());
+    known.push(Variable::new(ROUND));
+    check_value(when, control.name, &known, path, doc, found);
 }
 
-/// Checks that the control has a variable of this name.
-fn check_name(
+/// Checks that the control has a variable of this name, and that it can have the values of the
+/// condition.
+fn check_value(
     when: &When,
     control: &str,
-    known: &[&str],
+    known: &[Variable],
     path: &str,
     doc: &Document,
     found: &mut Diagnostics,
 ) {
-    if !known.contains(&when.var.as_str()) {
-        let message = format!("`{control}` has no variable `{}`", when.var);
-        let d = doc.error_at(&format!("{path}.var"), message);
-        found.push(d.help(near_or_all(&when.var, "variables", known)));
+    let name = &when.var;
+    let Some(variable) = known.iter().find(|v| v.name == *name) else {
+        let names: Vec<&str> = known.iter().map(|v| v.name.as_str()).collect();
+        let d = doc.error_at(&format!("{path}.var"), format!("`{control}` has no variable `{name}`"));
+        found.push(d.help(near_or_all(name, "variables", &names)));
+        return;
+    };
+    let states = &variable.states;
+    let values = [("becomes", when.becomes.as_ref()), ("from", when.from.as_ref())];
+    for (key, value) in values.into_iter().filter_map(|(key, value)| Some((key, value?))) {
+        let (message, help) = match (value, variable.is_state()) {
+            (Scalar::Text(state), true) if !states.is_empty() && !states.contains(state) => {
+                (format!("`{name}` has no state {}", value.to_toml()), near_or_all(state, "states", states))
+            }
+            (Scalar::Text(_), false) => {
+                let help = "give a number; true and false are 1 and 0".to_owned();
+                (format!("`{name}` is a number, which {} is not", value.to_toml()), help)
+            }
+            (Scalar::Bool(_) | Scalar::Integer(_) | Scalar::Float(_), true) => (
+                format!("`{name}` is a state, which {} is not", value.to_toml()),
+                near_or_all("", "states", states),
+            ),
+            // Neither text nor number: `wanted` has refused it.
+            _ => continue,
+        };
+        found.push(doc.error_at(&format!("{path}.{key}"), message).help(help));
+    }
+    if variable.is_state() {
+        for (key, bound) in [("above", when.above), ("below", when.below)] {
+            if bound.is_some() {
+                let d = doc.error_at(&format!("{path}.{key}"), format!("`{name}` is a state, not a number"));
+                found.push(d.help(format!("give `becomes`; {}", near_or_all("", "states", states))));
+            }
+        }
     }
 }

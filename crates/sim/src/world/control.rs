@@ -116,7 +116,8 @@ impl ControlWatch {
         };
         if let Some(round) = round {
             let [name, unit, about] = ROUND;
-            writer.take(&Observation { name, unit, about, value: Observed::Number(Some(round as f64)) });
+            let value = Observed::Number(Some(round as f64));
+            writer.take(&Observation { name, unit, about, states: &[], value });
         }
         seen.observe(&mut Observer::new(&mut |o| writer.take(o)));
     }

@@ -210,7 +210,8 @@ impl Triggers {
         };
         if let Some(round) = round {
             let [name, unit, about] = ROUND;
-            show(&Observation { name, unit, about, value: Observed::Number(Some(round as f64)) });
+            let value = Observed::Number(Some(round as f64));
+            show(&Observation { name, unit, about, states: &[], value });
         }
         seen.observe(&mut Observer::new(&mut show));
         come
@@ -319,7 +320,7 @@ mod tests {
 
     /// Returns the indices, from 0, of the values at which the condition is met.
     fn moments(mut watch: Watch, values: &[Observed<'_>]) -> Vec<usize> {
-        let at = |value| Observation { name: "v", unit: "", about: "", value };
+        let at = |value| Observation { name: "v", unit: "", about: "", states: &[], value };
         (0..values.len()).filter(|i| watch.sees(flow(0), &at(values[*i]), true)).collect()
     }
 
@@ -373,7 +374,7 @@ mod tests {
         let mut watch = watch(Wanted::Above(10.0), 1);
         let mut sees = |x, armed| {
             let value = Observed::Number(Some(x));
-            watch.sees(flow(0), &Observation { name: "v", unit: "", about: "", value }, armed)
+            watch.sees(flow(0), &Observation { name: "v", unit: "", about: "", states: &[], value }, armed)
         };
         assert!(!sees(12.0, false));
         assert!(!sees(13.0, true));

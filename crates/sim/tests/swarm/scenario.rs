@@ -35,6 +35,8 @@ const DIVIDED_ACKS_FROM: u64 = 500_000;
 
 /// Likewise for media.
 const MEDIA_FROM: u64 = 600_000;
+/// Likewise for calls that end.
+const CALLS_FROM: u64 = 700_000;
 
 /// The properties of a bearer that changes use.
 struct BearerDrawn {
@@ -425,7 +427,7 @@ fn draw_flows(w: &mut Words, nodes: &[String], length_us: u64, seed: u64) -> Vec
         let own = if seed >= TRIGGERS_FROM { trials::source(w, tcp) } else { None };
         let usual = |w: &mut Words| if hints && w.chance(0.5) { peoples(w, tcp) } else { app(w, tcp) };
         let app = own.unwrap_or_else(|| usual(w));
-        let app = if seed >= MEDIA_FROM && !tcp && w.chance(0.6) { media(w) } else { app };
+        let app = if seed >= MEDIA_FROM && !tcp && w.chance(0.6) { media(w, seed) } else { app };
         w.key("app", &app);
         if tcp {
             if linux && w.chance(0.5) {
@@ -478,14 +480,14 @@ fn app(w: &mut Words, tcp: bool) -> String {
 }
 
 /// One direction of a video call.
-fn media(w: &mut Words) -> String {
+fn media(w: &mut Words, seed: u64) -> String {
     let min = w.log(1000, 1_000_000);
     let (start, max) = (min * w.int(1, 4), min * w.int(4, 100));
     let frames = w.int(1, 60);
-    format!(
+    let app = format!(
         "{{ kind = \"media\", control = {}, min_rate = \"{min} bit/s\", start_rate = \"{start} bit/s\", \
          max_rate = \"{max} bit/s\", frame_rate = {frames}, min_frame_rate = {}, noise = 0.{:02}, reaction = {}, \
-         size = {}, audio = \"{} bit/s\", feedback = {}, ecn = {} }}",
+         size = {}, audio = \"{} bit/s\", feedback = {}, ecn = {}",
         w.word(&["none", "nada", "gcc", "scream"]),
         w.int(1, frames),
         w.int(0, 50),
@@ -494,7 +496,11 @@ fn media(w: &mut Words) -> String {
         w.int(0, 100_000),
         w.time(1000, 1_000_000),
         w.word(&["not-ect", "ect0", "ect1"]),
-    )
+    );
+    // Drawn last, so that the seeds before keep what they drew.
+    let length =
+        (seed >= CALLS_FROM && w.chance(0.5)).then(|| format!(", length = {}", w.time(1, 10_000_000)));
+    format!("{app}{} }}", length.unwrap_or_default())
 }
 
 /// Returns an application with a user.

@@ -351,9 +351,10 @@ impl CongestionControl for Cubic {
             "beginning of the epoch, pauses of the application added",
             e.map(|e| e.start.as_secs_f64()),
         );
-        o.text(
+        o.state(
             "cubic.region",
-            "slow-start, waiting (no ACK since the cut), reno-friendly, concave or convex",
+            "region of the window's growth (waiting: no ACK since the cut)",
+            &["slow-start", "waiting", "reno-friendly", "concave", "convex"],
             self.region(),
         );
     }

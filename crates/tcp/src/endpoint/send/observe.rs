@@ -22,7 +22,7 @@ pub fn observe(send: &Sender, c: &Connection, state: CaState, o: &mut Observer<'
         "rate paced at; empty: not paced",
         fly.pacing_rate(c).map(|r| r.as_f64()),
     );
-    o.text("ca_state", "open, disorder, cwr, recovery or loss", state.name());
+    o.state("ca_state", "state of loss recovery", &CaState::NAMES, state.name());
     o.count("inflight", "segments", "in the network, as loss recovery counts", u64::from(in_flight));
     o.count("delivered", "B", "acknowledged or SACKed since the start", delivered);
     let lost = by_rack.then_some(fly.rack.total_lost as f64);

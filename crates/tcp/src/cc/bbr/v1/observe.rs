@@ -8,6 +8,8 @@ use crate::cc::Observer;
 use crate::cc::bbr::observe_rate;
 
 impl Mode {
+    const NAMES: [&'static str; 4] =
+        [Mode::Startup.name(), Mode::Drain.name(), Mode::ProbeBw.name(), Mode::ProbeRtt.name()];
     /// The state's name in the papers.
     pub(super) const fn name(self) -> &'static str {
         match self {
@@ -22,7 +24,7 @@ impl Mode {
 impl Bbr {
     pub(super) fn show(&self, o: &mut Observer<'_>) {
         let bits = |bw: f64| 8.0 * self.mss * bw;
-        o.trail("bbr1.mode", "STARTUP, DRAIN, PROBE_BW or PROBE_RTT", &self.mode, Mode::name);
+        o.trail("bbr1.mode", "mode of BBR's state machine", &Mode::NAMES, &self.mode, Mode::name);
         o.number("bbr1.max_bw", "bit/s", "largest delivery rate of ten rounds", bits(self.max_bw()));
         o.number(
             "bbr1.bw",

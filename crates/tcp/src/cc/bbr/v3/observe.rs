@@ -7,7 +7,19 @@ use super::{Bbr3, State};
 use crate::cc::Observer;
 use crate::cc::bbr::observe_rate;
 
+/// `undo_state` where nothing is to be brought back.
+const NO_STATE: &str = "none";
+
 impl State {
+    const NAMES: [&'static str; 7] = [
+        State::Startup.name(),
+        State::Drain.name(),
+        State::Down.name(),
+        State::Cruise.name(),
+        State::Refill.name(),
+        State::Up.name(),
+        State::ProbeRtt.name(),
+    ];
     /// The state's name in the draft.
     pub(super) const fn name(self) -> &'static str {
         match self {
@@ -23,6 +35,13 @@ impl State {
 }
 
 impl AckPhase {
+    const NAMES: [&'static str; 5] = [
+        AckPhase::Init.name(),
+        AckPhase::Refilling.name(),
+        AckPhase::Starting.name(),
+        AckPhase::Feedback.name(),
+        AckPhase::Stopping.name(),
+    ];
     const fn name(self) -> &'static str {
         match self {
             AckPhase::Init => "ACKS_INIT",
@@ -37,12 +56,7 @@ impl AckPhase {
 impl Bbr3 {
     pub(super) fn show(&self, o: &mut Observer<'_>) {
         let (pacing_gain, cwnd_gain) = self.state.gains();
-        o.trail(
-            "bbr.state",
-            "Startup, Drain, ProbeBW_DOWN, ProbeBW_CRUISE, ProbeBW_REFILL, ProbeBW_UP or ProbeRTT",
-            &self.state,
-            State::name,
-        );
+        o.trail("bbr.state", "state of BBR's state machine", &State::NAMES, &self.state, State::name);
         o.count("bbr.round_count", "rounds", "packet-timed round trips", self.rounds.count);
         o.number("bbr.pacing_gain", "", "factor of the pacing rate", pacing_gain);
         o.number("bbr.cwnd_gain", "", "factor of the window", cwnd_gain);
@@ -191,7 +205,7 @@ impl Bbr3 {
 
     fn show_probe(&self, o: &mut Observer<'_>) {
         let probe = &self.probe;
-        o.text("bbr.ack_phase", "what ACKs say about the probe", probe.phase.name());
+        o.state("bbr.ack_phase", "what ACKs say about the probe", &AckPhase::NAMES, probe.phase.name());
         o.flag("bbr.is_bw_probe_sample", "ACKs answer what was sent while probing", probe.is_sample);
         o.number(
             "bbr.bw_probe_wait",
@@ -234,10 +248,11 @@ impl Bbr3 {
 
     fn show_undo(&self, o: &mut Observer<'_>) {
         let undo = &self.undo;
-        o.text(
+        o.state(
             "bbr.undo_state",
             "the state that a spurious loss brings back",
-            undo.state.map_or("none", State::name),
+            &[NO_STATE, State::Startup.name(), State::Up.name()],
+            undo.state.map_or(NO_STATE, State::name),
         );
         o.number("bbr.undo_bw_shortterm", "bit/s", "bw_shortterm before the loss", self.bits(undo.short.bw));
         o.number(
