@@ -331,7 +331,12 @@ impl<C: Clock, P: Port> Engine<C, P> {
                 IpAddr::V4(dst) => dst.is_multicast() || dst.octets()[3] == 255,
                 IpAddr::V6(dst) => dst.is_multicast(),
             };
-            *(if group { &mut self.report.groups } else { &mut self.report.elsewhere }) += 1;
+            if group {
+                self.report.groups += 1;
+            } else {
+                self.report.elsewhere += 1;
+                self.no_route(node, packet);
+            }
             return;
         };
         self.report.entered[0] += 1;
@@ -402,6 +407,19 @@ impl<C: Clock, P: Port> Engine<C, P> {
         // takes no message from the address of the host itself: it comes from the destination's.
         let to = self.map.nodes.get(&header.dst).map(|to| self.map.addresses[to]);
         let answer = to.and_then(|to| ip::answer(packet, to, Trouble::TooBig(mtu)));
+        if let (Some(answer), Some(i)) = (answer, self.port_of.get(&node)) {
+            self.report.answers += 1;
+            self.report.refused += u64::from(!self.ports[*i].port.send(&answer));
+        }
+    }
+
+    /// The first router behind `node` has no route for a packet and says so at once: a program that
+    /// asks a name server outside would wait for its answer.
+    fn no_route(&mut self, node: NodeId, packet: &[u8]) {
+        let Some(other) = self.map.addresses.keys().find(|other| **other != node).copied() else { return };
+        let ways = self.simulation.outside().routers(node, other);
+        let router = ways.and_then(|way| way.first().copied()).unwrap_or(other);
+        let answer = ip::answer(packet, self.map.addresses[&router], Trouble::NoRoute);
         if let (Some(answer), Some(i)) = (answer, self.port_of.get(&node)) {
             self.report.answers += 1;
             self.report.refused += u64::from(!self.ports[*i].port.send(&answer));
