@@ -83,6 +83,8 @@ const STRIDE: Duration = Duration::from_millis(1);
 const TURN: usize = 32;
 /// The largest packet of IP [B].
 const MOST_OCTETS: usize = 65_535;
+/// The protocol number of UDP.
+const UDP: u8 = 17;
 /// Octets that captures may show.
 const HEAD: usize = 100;
 
@@ -335,7 +337,7 @@ impl<C: Clock, P: Port> Engine<C, P> {
                 self.report.groups += 1;
             } else {
                 self.report.elsewhere += 1;
-                self.no_route(node, packet);
+                self.no_route(node, &header, packet);
             }
             return;
         };
@@ -414,12 +416,15 @@ impl<C: Clock, P: Port> Engine<C, P> {
     }
 
     /// The first router behind `node` has no route for a packet and says so at once: a program that
-    /// asks a name server outside would wait for its answer.
-    fn no_route(&mut self, node: NodeId, packet: &[u8]) {
+    /// asks a name server outside would wait for its answer. Linux reports an unreachable network to
+    /// no program with a UDP socket (`icmp_err_convert`, net/ipv4/icmp.c: not fatal), an unreachable
+    /// port to each.
+    fn no_route(&mut self, node: NodeId, header: &Header, packet: &[u8]) {
         let Some(other) = self.map.addresses.keys().find(|other| **other != node).copied() else { return };
         let ways = self.simulation.outside().routers(node, other);
         let router = ways.and_then(|way| way.first().copied()).unwrap_or(other);
-        let answer = ip::answer(packet, self.map.addresses[&router], Trouble::NoRoute);
+        let trouble = if header.protocol == UDP { Trouble::NoListener } else { Trouble::NoRoute };
+        let answer = ip::answer(packet, self.map.addresses[&router], trouble);
         if let (Some(answer), Some(i)) = (answer, self.port_of.get(&node)) {
             self.report.answers += 1;
             self.report.refused += u64::from(!self.ports[*i].port.send(&answer));
