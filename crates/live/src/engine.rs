@@ -415,10 +415,10 @@ impl<C: Clock, P: Port> Engine<C, P> {
         }
     }
 
-    /// The first router behind `node` has no route for a packet and says so at once: a program that
-    /// asks a name server outside would wait for its answer. Linux reports an unreachable network to
-    /// no program with a UDP socket (`icmp_err_convert`, net/ipv4/icmp.c: not fatal), an unreachable
-    /// port to each.
+    /// The first router behind `node` has no route for a packet and says so at once: a program
+    /// that asks a name server outside would wait for its answer. Linux reports an unreachable
+    /// network to no program with a UDP socket (`icmp_err_convert`, net/ipv4/icmp.c: not fatal),
+    /// an unreachable port to each.
     fn no_route(&mut self, node: NodeId, header: &Header, packet: &[u8]) {
         let Some(other) = self.map.addresses.keys().find(|other| **other != node).copied() else { return };
         let ways = self.simulation.outside().routers(node, other);

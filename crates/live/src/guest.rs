@@ -58,8 +58,11 @@ fn refused_at(scenario: &Scenario, flow: &KernelFlow, key: &str, message: String
     scenario.document().error_at(&path, message).help(help.to_owned()).into()
 }
 
-/// What a node's settings are: sysctls of its namespace, by name under net/ipv4.
-fn sysctls(c: &Config) -> [(&'static str, String); 5] {
+/// Sysctls of a namespace, by name under net/ipv4.
+type Sysctls = [(&'static str, String); 5];
+
+/// What a node's settings are.
+fn sysctls(c: &Config) -> Sysctls {
     let b = &c.buffers;
     // tcp_rmem counts memory, of which half is window (tcp_adv_win_scale = 1).
     [
@@ -421,7 +424,7 @@ impl Aside for Sockets<'_> {
 #[derive(Default)]
 struct Wanted {
     /// Settings of a node's namespace.
-    settings: BTreeMap<NodeId, ([(&'static str, String); 5], Box<str>)>,
+    settings: BTreeMap<NodeId, (Sysctls, Box<str>)>,
     /// The initial window [segments] from a node to another, where a flow sets it.
     windows: BTreeMap<(NodeId, NodeId), (Option<u32>, Box<str>)>,
 }
