@@ -12,6 +12,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from click.testing import CliRunner
 
 from lasthop import LasthopError, Results, Scenario
 from lasthop.cli import main
-from lasthop.linux import CONTROLS, _boot, _build, _edits, at, run
+from lasthop.linux import CONTROLS, _boot, _build, _edits, _scratch, at, run
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux on x86-64")
 
@@ -185,6 +186,35 @@ def test_ctrl_c_asks_the_guest_and_leaves_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "ended").read_text() == "well\n"
 
 
+@LINUX
+def test_folders_that_a_killed_program_has_left_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    program = (
+        "from lasthop.linux._scratch import scratch\nimport time\n"
+        "with scratch() as one, scratch() as two:\n print(one, two, flush=True)\n time.sleep(100)"
+    )
+
+    def start() -> subprocess.Popen[str]:
+        words = [sys.executable, "-c", program]
+        return subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(tmp_path)})
+
+    with start() as killed, start() as running:
+        assert killed.stdout is not None
+        assert running.stdout is not None
+        left = [Path(name) for name in killed.stdout.readline().split()]
+        used = [Path(name) for name in running.stdout.readline().split()]
+        killed.kill()
+        killed.wait()
+        assert all(folder.is_dir() for folder in [*left, *used])
+        with _scratch.scratch() as own:
+            assert set(tmp_path.iterdir()) == {own, *used}
+        running.kill()
+    with _scratch.scratch() as own:
+        (own / "file").touch()
+        assert list(tmp_path.iterdir()) == [own]
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.fixture(scope="module")
 def kernel() -> _build.Kernel:
     try:
@@ -273,6 +303,20 @@ def test_the_handshake_gives_a_round_trip_time(kernel: _build.Kernel, tmp_path: 
     assert first["rto_us"] == pytest.approx(241_000, abs=1_000)
 
 
+@pytest.mark.parametrize(("sets", "window"), [([], 10), (["flow.ftp.tcp.initial_window=3"], 3)])
+def test_a_connection_begins_with_the_initial_window_that_the_flow_sets(
+    kernel: _build.Kernel, tmp_path: Path, sets: list[str], window: int
+) -> None:
+    """TCP_INIT_CWND is 10 (include/net/tcp.h); a route may have another one (RTAX_INITCWND)."""
+    found = guest(kernel, tmp_path / "out", "scenario.duration=100 ms", "output.packets=true", "output.tcp=ack", *sets)
+    assert found.tcp.to_pylist()[0]["snd_cwnd"] == window
+    # Data that have left before the first ACK of data can be back: the handshake takes one round
+    # trip of 40 ms, and another one has to pass.
+    packets = found.packets.to_pylist()
+    data = [p for p in packets if p["event"] == "sent" and p["node"] == "server" and p["len"] > 0]
+    assert len([p for p in data if p["time_s"] < 0.080]) == window
+
+
 def test_every_control_of_the_kernel_carries_a_flow(kernel: _build.Kernel, tmp_path: Path) -> None:
     flow = '{ from = "server", to = "phone", app = { kind = "bulk" }, tcp = { profile = "linux-6", cc = "CC" } }'
     flows = [f"flow.{cc}={flow.replace('CC', cc)}" for cc in CONTROLS]
@@ -305,10 +349,15 @@ def test_flows_of_other_ends_and_of_other_transports_are_simulated(kernel: _buil
     ("sets", "words"),
     [
         (["flow.ftp.tcp.cc=prague"], r"no congestion control `prague`(.|\n)*it has .*cubic"),
-        (["flow.ftp.tcp.initial_window=20"], r"no `tcp.initial_window`(.|\n)*those that it has"),
+        (["flow.ftp.tcp.initial_ssthresh=20"], r"no `tcp.initial_ssthresh`(.|\n)*those that it has"),
+        (["flow.ftp.tcp.burst_read=false"], "not each segment"),
         (["node.server=!"], r"one end has a real kernel's TCP and `server` has not(.|\n)*--kernel-at"),
         (['flow.ftp={ from = "server", to = "phone", transport = "udp", app = "cbr" }'], "no TCP flow has both ends"),
         (['flow.two={ from = "server", to = "phone", app = "bulk", tcp = { sack = false } }'], "different settings"),
+        (
+            ['flow.two={ from = "phone", to = "server", app = "bulk", tcp = { initial_window = 4 } }'],
+            r"different initial windows between the same nodes(.|\n)*for all flows of the two nodes",
+        ),
     ],
 )
 def test_what_the_kernel_cannot_carry_is_refused_with_a_remedy(

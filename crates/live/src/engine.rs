@@ -84,6 +84,8 @@ const STRIDE: Duration = Duration::from_millis(1);
 const TURN: usize = 32;
 /// The largest packet of IP [B].
 const MOST_OCTETS: usize = 65_535;
+/// The protocol number of UDP.
+const UDP: u8 = 17;
 /// Maximum number of octets of a packet in captures.
 const HEAD: usize = 100;
 
@@ -332,7 +334,12 @@ impl<C: Clock, P: Port> Engine<C, P> {
                 IpAddr::V4(dst) => dst.is_multicast() || dst.octets()[3] == 255,
                 IpAddr::V6(dst) => dst.is_multicast(),
             };
-            *(if group { &mut self.report.groups } else { &mut self.report.elsewhere }) += 1;
+            if group {
+                self.report.groups += 1;
+            } else {
+                self.report.elsewhere += 1;
+                self.no_route(node, &header, packet);
+            }
             return;
         };
         self.report.entered[0] += 1;
@@ -403,6 +410,22 @@ impl<C: Clock, P: Port> Engine<C, P> {
         // message from the address of the host itself: it comes from the destination's.
         let to = self.map.nodes.get(&header.dst).map(|to| self.map.addresses[to]);
         let answer = to.and_then(|to| ip::answer(packet, to, Trouble::TooBig(mtu)));
+        if let (Some(answer), Some(i)) = (answer, self.port_of.get(&node)) {
+            self.report.answers += 1;
+            self.report.refused += u64::from(!self.ports[*i].port.send(&answer));
+        }
+    }
+
+    /// The first router behind `node` has no route for a packet and says so at once: a program
+    /// that asks a name server outside would wait for its answer. Linux reports an unreachable
+    /// network to no program with a UDP socket (`icmp_err_convert`, net/ipv4/icmp.c: not fatal),
+    /// an unreachable port to each.
+    fn no_route(&mut self, node: NodeId, header: &Header, packet: &[u8]) {
+        let Some(other) = self.map.addresses.keys().find(|other| **other != node).copied() else { return };
+        let ways = self.simulation.outside().routers(node, other);
+        let router = ways.and_then(|way| way.first().copied()).unwrap_or(other);
+        let trouble = if header.protocol == UDP { Trouble::NoListener } else { Trouble::NoRoute };
+        let answer = ip::answer(packet, self.map.addresses[&router], trouble);
         if let (Some(answer), Some(i)) = (answer, self.port_of.get(&node)) {
             self.report.answers += 1;
             self.report.refused += u64::from(!self.ports[*i].port.send(&answer));

@@ -21,8 +21,9 @@ use crate::host::Tun;
 use crate::{guest_sys, sys};
 
 /// Keys under `[flow.x.tcp]` that a real kernel's sockets can carry.
-const CARRIED: [&str; 14] = [
+const CARRIED: [&str; 16] = [
     "mss",
+    "initial_window",
     "receive_buffer",
     "receive_tuning",
     "receive_buffer_start",
@@ -36,6 +37,7 @@ const CARRIED: [&str; 14] = [
     "sack",
     "nagle",
     "ecn",
+    "burst_read",
 ];
 /// An application writes so much at once [B].
 const WRITE: usize = 64 * 1024;
@@ -56,8 +58,11 @@ fn refused_at(scenario: &Scenario, flow: &KernelFlow, key: &str, message: String
     scenario.document().error_at(&path, message).help(help.to_owned()).into()
 }
 
-/// What a node's settings are: sysctls of its namespace, by name under net/ipv4.
-fn sysctls(c: &Config) -> [(&'static str, String); 5] {
+/// Sysctls of a namespace, by name under net/ipv4.
+type Sysctls = [(&'static str, String); 5];
+
+/// What a node's settings are.
+fn sysctls(c: &Config) -> Sysctls {
     let b = &c.buffers;
     // tcp_rmem counts memory, of which half is window (tcp_adv_win_scale = 1).
     [
@@ -81,6 +86,11 @@ fn settings(scenario: &Scenario, flow: &KernelFlow) -> Result<Config, Error> {
             let help = format!("remove the key; those that it has: {}", CARRIED.join(", "));
             return Err(refused_at(scenario, flow, key, message, &help));
         }
+    }
+    // What has arrived at one instant is in the socket before the application reads.
+    if flow.options.writes("burst_read") && !written.growth.burst_read {
+        let message = format!("flow `{name}`: a program reads what a real kernel has, not each segment");
+        return Err(refused_at(scenario, flow, "burst_read", message, "remove the key"));
     }
     let cc = written.cc;
     let mut options = flow.options.clone();
@@ -410,14 +420,47 @@ impl Aside for Sockets<'_> {
     }
 }
 
-/// Settings of a node's namespace, and the flow that needs them.
-type Wanted = BTreeMap<NodeId, ([(&'static str, String); 5], Box<str>)>;
+/// What flows need of namespaces, each with the flow that needs it.
+#[derive(Default)]
+struct Wanted {
+    /// Settings of a node's namespace.
+    settings: BTreeMap<NodeId, (Sysctls, Box<str>)>,
+    /// The initial window [segments] from a node to another, where a flow sets it.
+    windows: BTreeMap<(NodeId, NodeId), (Option<u32>, Box<str>)>,
+}
+
+impl Wanted {
+    /// Adds what a flow needs. What contradicts another flow's needs: that flow, what, and why they
+    /// share it.
+    fn add(
+        &mut self,
+        flow: &KernelFlow,
+        config: &Config,
+    ) -> Result<(), (Box<str>, &'static str, &'static str)> {
+        let set = config.window.initial_window.filter(|_| flow.options.writes("initial_window"));
+        let [a, b] = flow.nodes;
+        for (node, peer) in [(a, b), (b, a)] {
+            let own = sysctls(config);
+            let (first, name) = self.settings.entry(node).or_insert_with(|| (own.clone(), flow.name.clone()));
+            if *first != own {
+                let why = "one kernel has one tcp_rmem, tcp_wmem, SACK, timestamps and scaling";
+                return Err((name.clone(), "settings of one node", why));
+            }
+            let (first, name) = self.windows.entry((node, peer)).or_insert_with(|| (set, flow.name.clone()));
+            if *first != set {
+                let why = "the initial window belongs to the route: set it for all flows of the two nodes";
+                return Err((name.clone(), "initial windows between the same nodes", why));
+            }
+        }
+        Ok(())
+    }
+}
 
 /// The flows with what their sockets are to have, and what their nodes are to have.
 fn connections(scenario: &Scenario, flows: Vec<KernelFlow>) -> Result<(Vec<Connection>, Wanted), Error> {
     let list = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let there = std::fs::read_to_string(list).unwrap_or_default();
-    let mut wanted = Wanted::new();
+    let mut wanted = Wanted::default();
     let mut connections = Vec::new();
     for flow in flows {
         let config = settings(scenario, &flow)?;
@@ -427,15 +470,9 @@ fn connections(scenario: &Scenario, flows: Vec<KernelFlow>) -> Result<(Vec<Conne
             let help = format!("it has {}", there.trim().replace(' ', ", "));
             return Err(refused_at(scenario, &flow, "cc", message, &help));
         }
-        for node in flow.nodes {
-            let own = sysctls(&config);
-            let (first, name) = wanted.entry(node).or_insert_with(|| (own.clone(), flow.name.clone()));
-            if *first != own {
-                let message =
-                    format!("flows `{name}` and `{}` need different settings of one node", flow.name);
-                let help = "one kernel has one tcp_rmem, tcp_wmem, SACK, timestamps and scaling";
-                return Err(refused_at(scenario, &flow, "", message, help));
-            }
+        if let Err((other, what, help)) = wanted.add(&flow, &config) {
+            let message = format!("flows `{other}` and `{}` need different {what}", flow.name);
+            return Err(refused_at(scenario, &flow, "", message, help));
         }
         connections.push(Connection::new(flow, config));
     }
@@ -471,8 +508,14 @@ fn networks(nodes: &[ExternalNode], wanted: &Wanted) -> Result<Networks, Error> 
         let (namespace, tun) =
             sys::new_network((node.v4, node.v6), MTU).map_err(|e| absent("TUN device", &e))?;
         write_sysctl("tcp_no_metrics_save", "1")?;
-        for (name, value) in wanted.get(&node.id).into_iter().flat_map(|(own, _)| own) {
+        for (name, value) in wanted.settings.get(&node.id).into_iter().flat_map(|(own, _)| own) {
             write_sysctl(name, value)?;
+        }
+        for peer in nodes {
+            if let Some((Some(segments), _)) = wanted.windows.get(&(node.id, peer.id)) {
+                guest_sys::set_initial_window(peer.v4, sys::DEVICE, *segments)
+                    .map_err(|e| absent("route with an initial window", &e))?;
+            }
         }
         fds.push(sys::readable(tun.as_raw_fd()));
         namespaces.insert(node.id, namespace);

@@ -3,9 +3,10 @@
 
 #![allow(unsafe_code)]
 
+use std::ffi::CString;
 use std::io;
 use std::mem::{size_of, size_of_val, zeroed};
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use lasthop_sim::KernelSample;
@@ -76,6 +77,78 @@ pub fn set_text(socket: &OwnedFd, option: libc::c_int, value: &str) -> io::Resul
         libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, option, value.as_ptr().cast(), len)
     })
     .map(drop)
+}
+
+/// Sets the initial congestion window of connections to `to` through `device`, by a route with
+/// RTAX_INITCWND in the network namespace of this thread.
+pub fn set_initial_window(to: Ipv4Addr, device: &str, segments: u32) -> io::Result<()> {
+    let device = CString::new(device)?;
+    // SAFETY: the text ends with 0, the descriptor is new.
+    let (index, link) = unsafe {
+        let index = libc::if_nametoindex(device.as_ptr());
+        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
+        let link = checked(libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE))?;
+        (index, OwnedFd::from_raw_fd(link))
+    };
+    let request = route_request(to, index, segments);
+    let mut answer = [0_u8; 256];
+    // SAFETY: both buffers are local and have the given lengths.
+    let len = unsafe {
+        let (fd, len) = (link.as_raw_fd(), request.len());
+        if libc::send(fd, request.as_ptr().cast(), len, 0) != len as isize {
+            return Err(io::Error::last_os_error());
+        }
+        libc::recv(fd, answer.as_mut_ptr().cast(), answer.len(), 0)
+    };
+    // struct nlmsgerr behind the header: 0, or the negative number of the error.
+    match answer[NLMSG_HEADER..][..4].try_into().map(i32::from_ne_bytes) {
+        Ok(0) if len >= (NLMSG_HEADER + 4) as isize => Ok(()),
+        Ok(error) if error < 0 => Err(io::Error::from_raw_os_error(-error)),
+        _ => Err(io::ErrorKind::InvalidData.into()),
+    }
+}
+
+/// `struct nlmsghdr` of linux/netlink.h \[octets\].
+const NLMSG_HEADER: usize = 16;
+
+/// Of linux/rtnetlink.h: the initial congestion window \[segments\].
+const RTAX_INITCWND: u16 = 11;
+
+/// RTM_NEWROUTE for one address (rtnetlink(7)): `struct nlmsghdr`, `struct rtmsg`, and attributes
+/// with their lengths and types.
+fn route_request(to: Ipv4Addr, device: u32, segments: u32) -> Vec<u8> {
+    let attribute = |kind: u16, value: &[u8]| {
+        let len = (4 + value.len()) as u16;
+        [&len.to_ne_bytes()[..], &kind.to_ne_bytes(), value].concat()
+    };
+    let metrics = attribute(RTAX_INITCWND, &segments.to_ne_bytes());
+    let flags = libc::NLM_F_REQUEST | libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
+    let route: [u8; 12] = [
+        libc::AF_INET as u8,
+        32,
+        0,
+        0,
+        libc::RT_TABLE_MAIN,
+        libc::RTPROT_STATIC,
+        libc::RT_SCOPE_LINK,
+        libc::RTN_UNICAST,
+        0,
+        0,
+        0,
+        0,
+    ];
+    let body = [
+        &route[..],
+        &attribute(libc::RTA_DST, &to.octets()),
+        &attribute(libc::RTA_OIF, &device.to_ne_bytes()),
+        &attribute(libc::RTA_METRICS, &metrics),
+    ]
+    .concat();
+    let len = (NLMSG_HEADER + body.len()) as u32;
+    let header =
+        [&len.to_ne_bytes()[..], &libc::RTM_NEWROUTE.to_ne_bytes(), &(flags as u16).to_ne_bytes(), &[0; 8]]
+            .concat();
+    [header, body].concat()
 }
 
 /// Creates a list of sockets to watch.

@@ -8,11 +8,12 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use lasthop_sim::{Error, ExternalNode, Files, RunOutput, Scenario};
@@ -117,28 +118,65 @@ struct Program {
     shell: bool,
 }
 
-/// The hosts file of all namespaces, removed when these are there.
-struct Hosts(PathBuf);
+/// The hosts file of all namespaces, removed when these are there. It is locked until then: one
+/// without a lock was left by a run that was killed.
+struct Hosts {
+    path: PathBuf,
+    file: File,
+}
+
+/// What the names of these files begin with.
+const HOSTS: &str = "lasthop-hosts-";
 
 impl Hosts {
     fn write(nodes: &[ExternalNode]) -> Result<Hosts, Error> {
+        Hosts::remove_left();
         let mut text = String::from("127.0.0.1 localhost\n::1 localhost\n");
         for node in nodes {
             text += &format!("{} {}\n{} {}.ip6\n", node.v4, node.name, node.v6, node.name);
         }
-        let name = format!("lasthop-hosts-{}-{}", std::process::id(), sys::monotonic());
-        let path = std::env::temp_dir().join(name);
+        // Another run may remove the file before it is locked.
+        loop {
+            let name = format!("{HOSTS}{}-{}", std::process::id(), sys::monotonic());
+            let path = std::env::temp_dir().join(name);
+            let made =
+                Hosts::at(&path, &text).map_err(|source| Error::File { path, doing: "write", source })?;
+            if let Some(hosts) = made {
+                return Ok(hosts);
+            }
+        }
+    }
+
+    /// A file with this text; `None`: it was removed at once.
+    fn at(path: &Path, text: &str) -> io::Result<Option<Hosts>> {
         // The folder is everyone's: a file or link that is there is not written to.
-        let file = File::options().write(true).create_new(true).open(&path);
-        let hosts = file.map(|file| (Hosts(path.clone()), file));
-        let written = hosts.and_then(|(hosts, mut file)| file.write_all(text.as_bytes()).map(|()| hosts));
-        written.map_err(|source| Error::File { path, doing: "write", source })
+        let file = File::options().write(true).create_new(true).open(path)?;
+        let mut hosts = Hosts { path: path.to_owned(), file };
+        hosts.file.lock()?;
+        hosts.file.write_all(text.as_bytes())?;
+        Ok((hosts.file.metadata()?.nlink() > 0).then_some(hosts))
+    }
+
+    /// Removes files of this user's runs that were killed.
+    fn remove_left() {
+        let Ok(folder) = std::fs::read_dir(std::env::temp_dir()) else { return };
+        let (user, _) = sys::user();
+        for entry in folder.flatten() {
+            let own = entry.file_name().as_bytes().starts_with(HOSTS.as_bytes())
+                && entry.metadata().is_ok_and(|about| about.is_file() && about.uid() == user);
+            if own
+                && let Ok(file) = File::open(entry.path())
+                && file.try_lock().is_ok()
+            {
+                let _gone = std::fs::remove_file(entry.path());
+            }
+        }
     }
 }
 
 impl Drop for Hosts {
     fn drop(&mut self) {
-        let _gone = std::fs::remove_file(&self.0);
+        let _gone = std::fs::remove_file(&self.path);
     }
 }
 
@@ -185,7 +223,7 @@ impl Place {
         };
         let other = |error: io::Error| failed(usize::MAX, &error);
         let (ours, theirs) = UnixStream::pair().map_err(other)?;
-        let hosts = hosts.and_then(|hosts| CString::new(hosts.0.as_os_str().as_bytes()).ok());
+        let hosts = hosts.and_then(|hosts| CString::new(hosts.path.as_os_str().as_bytes()).ok());
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(GUARD).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         sys::Setup::new(&theirs, (node.v4, node.v6), mtu, hosts).apply(&mut command);
@@ -561,7 +599,10 @@ fn open_nodes(
     let (mut places, mut ports) = (Vec::new(), Vec::new());
     for node in nodes.iter().filter(|node| node.external) {
         if let Some((_, device)) = plan.devices.iter().find(|(name, _)| *name == *node.name) {
-            ports.push((node.id, open_device(node, device)?));
+            let tun = open_device(node, device)?;
+            let own = |n: &&ExternalNode| !plan.devices.iter().any(|(name, _)| *name == *n.name);
+            check_routes(node, device, nodes.iter().filter(own))?;
+            ports.push((node.id, tun));
             continue;
         }
         let (place, tun) = Place::new(node, mtu(node.id), Some(&hosts))?;
@@ -638,6 +679,49 @@ fn open_device(node: &ExternalNode, device: &str) -> Result<Tun, Error> {
         wrong(error.to_string(), help)
     })
 }
+
+/// Checks that packets from this host to `others` enter the device of `node`, and that no address
+/// or other route of the host has precedence.
+fn check_routes<'a>(
+    node: &ExternalNode,
+    device: &str,
+    others: impl Iterator<Item = &'a ExternalNode>,
+) -> Result<(), Error> {
+    for other in others {
+        // Without a packet: such a socket gets the address that the kernel's route has.
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0));
+        let from = socket.and_then(|socket| {
+            socket.connect((other.v4, DISCARD))?;
+            socket.local_addr()
+        });
+        let from = from.map(|from| from.ip());
+        if from.as_ref().is_ok_and(|from| *from == node.v4) {
+            continue;
+        }
+        let why = match from {
+            Ok(IpAddr::V4(from)) if from == other.v4 => "this host has that address too".to_owned(),
+            Ok(from) => format!("this host sends them from its address {from}"),
+            Err(error) => format!("this host has no route ({error})"),
+        };
+        let help = format!(
+            "`ip route get {}` shows where they go. Give the device its address with the prefix length 8, \
+             put it into a network namespace without other addresses in 10.0.0.0/8 and run the command \
+             there, or leave `--device` out: Lasthop makes a namespace then",
+            other.v4
+        );
+        return Err(refused(
+            format!(
+                "node `{}`: packets to {} (`{}`) do not enter the device `{device}`: {why}",
+                node.name, other.v4, other.name
+            ),
+            &help,
+        ));
+    }
+    Ok(())
+}
+
+/// A port of UDP to which nothing is sent here (RFC 863).
+const DISCARD: u16 = 9;
 
 /// A requirement of a live run, and whether this machine meets it.
 fn finding(what: &str, ok: bool, found: impl Into<String>, remedy: &str) -> Value {

@@ -208,6 +208,25 @@ fn a_packet_too_large_for_its_own_link_is_answered_from_another_address() {
     assert_eq!((&answer[40..56], *at, r.kept), (&sent[12..28], ms(100), 0));
 }
 
+/// RFC 1812 section 5.2.7.1: a packet to an address of no node is answered by the first router, so
+/// that a program which asks a name server outside does not wait.
+#[test]
+fn a_packet_to_no_node_is_answered_at_once() {
+    // Port unreachable for UDP, network unreachable for TCP.
+    for (protocol, code) in [(17, 3), (6, 0)] {
+        let mut sent = packet(true, 100, 64, true, Ecn::NotEct);
+        sent[9] = protocol;
+        sent[16..20].copy_from_slice(&[10, 255, 255, 53]);
+        let r = run("", [vec![(ms(100), sent.clone())], vec![]], Duration::ZERO);
+        let [(0, at, answer)] = &r.left[..] else { panic!("{:?}", r.left) };
+        let header = ip::read(answer).unwrap();
+        assert_eq!((header.src.to_string(), header.dst.to_string()), ("10.0.0.2".into(), "10.0.0.1".into()));
+        // The message has the header of the packet and at least eight octets of what follows.
+        assert_eq!((&answer[20..22], &answer[28..56], *at), (&[3, code][..], &sent[..28], ms(100)));
+        assert_eq!((r.report.elsewhere, r.report.entered[0], r.report.answers, r.kept), (1, 0, 1, 0));
+    }
+}
+
 /// A node with a snoop agent is a router as any other.
 #[test]
 fn a_snoop_agent_lowers_the_hop_limit_too() {

@@ -386,6 +386,19 @@ macro_rules! groups {
 }
 parameters!(groups);
 
+impl GrowthConfig {
+    /// The application has octets as soon as they are in order.
+    #[inline(always)]
+    pub const fn reads_at_once(&self) -> bool {
+        !(self.manual_read | self.burst_read)
+    }
+    /// It has them once all segments of the instant have arrived.
+    #[inline(always)]
+    pub const fn reads_bursts(&self) -> bool {
+        self.burst_read & !self.manual_read
+    }
+}
+
 impl Config {
     /// The sender is that of Linux: it cuts packets where its host does and paces as Linux does,
     /// whether or not the peer permits the SACKs by which RACK finds losses.

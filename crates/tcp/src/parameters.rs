@@ -348,6 +348,11 @@ macro_rules! parameters {
                 /// otherwise it reads at once.
                 manual_read: bool, any
                     => manual_read: bool = false, "the application reads at once";
+                /// The application reads when all segments of an instant have arrived, as a program
+                /// does that the system has to wake; otherwise it reads after each segment. With
+                /// `ack_rule = "linux"` one ACK then covers a burst. `manual_read` overrides it.
+                burst_read: bool, any
+                    => burst_read: bool = false, "the application reads at once";
             }
             /// Parameters of Vegas.
             vegas: VegasOptions, VegasConfig of controls {

@@ -96,20 +96,24 @@ fn options() -> impl Strategy<Value = Options> {
     ]);
     let profile = proptest::sample::select(Profile::ALL);
     let cc = proptest::sample::select(cc::ALGORITHMS.iter().map(|a| a.id).collect::<Vec<_>>());
-    let parts = (any::<(bool, bool, bool, bool)>(), profile, cc, recovery, 256u64..100_000);
+    let parts = (any::<[bool; 5]>(), profile, cc, recovery, 256u64..100_000);
     parts.prop_map(|(b, profile, cc, recovery, buffer)| {
         let recovery = if cc.needs().delivery_rate { RecoveryFlavour::Rack } else { recovery };
         Options {
             profile,
             cc: Some(cc),
             recovery: Some(recovery),
-            acks: AckOptions { dsack: Some(b.0), ..AckOptions::default() },
+            acks: AckOptions { dsack: Some(b[0]), ..AckOptions::default() },
             vegas: VegasOptions {
-                vegas_rto: Some(if b.1 { VegasRto::Fine } else { VegasRto::Coarse }),
+                vegas_rto: Some(if b[1] { VegasRto::Fine } else { VegasRto::Coarse }),
                 ..VegasOptions::default()
             },
-            growth: GrowthOptions { manual_read: Some(b.2), ..GrowthOptions::default() },
-            loss: LossOptions { bugfix: Some(b.3), ..LossOptions::default() },
+            growth: GrowthOptions {
+                manual_read: Some(b[2]),
+                burst_read: Some(b[4]),
+                ..GrowthOptions::default()
+            },
+            loss: LossOptions { bugfix: Some(b[3]), ..LossOptions::default() },
             window: WindowOptions { mss: Some(Bytes(1000)), ..WindowOptions::default() },
             buffers: BufferOptions { receive_buffer: Some(Bytes(buffer)), ..BufferOptions::default() },
             ..Options::default()

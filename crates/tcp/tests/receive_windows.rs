@@ -1,5 +1,5 @@
 //! The window that `linux-6` offers with a receive buffer of less than two segments, against what
-//! Linux 6.18 answered to the same segments.
+//! Linux 6.18 answered to the same segments, and its ACKs where the application reads later.
 
 use lasthop_tcp::*;
 use lasthop_units::{Bytes, Duration, Instant, Seq};
@@ -107,4 +107,77 @@ fn a_window_of_one_octet_stays_where_the_buffer_holds_less_than_two_segments() {
         assert_eq!(s.read(1), []);
     }
     assert_eq!(s.e.info().rcv_mss, 1001);
+}
+
+/// A receiver of `linux-6` whose budget of quick ACKs is used up, which owes no ACK, and its time.
+fn after_quick_acks(burst_read: bool) -> Server {
+    let o = Options {
+        profile: Profile::Linux6,
+        window: WindowOptions { mss: Some(Bytes(1000)), ..WindowOptions::default() },
+        buffers: BufferOptions { receive_buffer: Some(Bytes(60_000)), ..BufferOptions::default() },
+        growth: GrowthOptions { burst_read: Some(burst_read), ..GrowthOptions::default() },
+        ..Options::default()
+    };
+    let mut s = Server { e: Endpoint::new(o.resolve().unwrap(), Seq(77)), now: Instant::ZERO, sent: 0 };
+    s.e.listen();
+    s.open();
+    // Each of these segments comes alone; the last of them has made an ACK leave.
+    let mut acks = 0;
+    for n in 0.. {
+        s.now += Duration::from_millis(1);
+        acks = s.arrive(1000) + s.at_this_instant();
+        if n > 40 && acks > 0 {
+            break;
+        }
+    }
+    assert_eq!((acks, s.e.in_order_received()), (1, u64::from(s.sent)));
+    s
+}
+
+impl Server {
+    /// The ACKs that a segment of data causes before time passes.
+    fn arrive(&mut self, len: u32) -> usize {
+        let segment = self.segment(len);
+        self.sent += len;
+        self.e.handle_segment(self.now, &segment);
+        std::iter::from_fn(|| self.e.poll_transmit(self.now)).count()
+    }
+
+    /// The ACKs of timers that are due now.
+    fn at_this_instant(&mut self) -> usize {
+        let mut acks = 0;
+        while self.e.poll_at().is_some_and(|at| at <= self.now) {
+            self.e.on_time(self.now);
+            acks += std::iter::from_fn(|| self.e.poll_transmit(self.now)).count();
+        }
+        acks
+    }
+}
+
+/// __tcp_ack_snd_check (net/ipv4/tcp_input.c): two segments make an ACK leave only if the window
+/// that could be offered is no smaller than before, so if they were read. tcp_cleanup_rbuf
+/// (net/ipv4/tcp.c) acknowledges once all has been read.
+#[test]
+fn a_burst_of_twelve_segments_has_one_ack_where_the_application_reads_behind_it() {
+    for (burst_read, while_they_come, behind) in [(false, 6, 0), (true, 0, 1)] {
+        let mut s = after_quick_acks(burst_read);
+        s.now += Duration::from_millis(1);
+        let before = s.e.in_order_received();
+        let acks: usize = (0..12).map(|_| s.arrive(1000)).sum();
+        let had = s.e.in_order_received() - before;
+        assert_eq!((acks, had), (while_they_come, if burst_read { 0 } else { 12_000 }));
+        assert_eq!((s.at_this_instant(), s.e.in_order_received() - before), (behind, 12_000));
+    }
+}
+
+/// The application reads what came before the end of the stream when it reads the end.
+#[test]
+fn the_end_of_the_stream_comes_behind_its_data() {
+    let mut s = after_quick_acks(true);
+    s.arrive(1000);
+    let fin = Segment { flags: Flags::ACK | Flags::FIN, ..s.segment(500) };
+    while s.e.poll_event().is_some() {}
+    s.e.handle_segment(s.now, &fin);
+    assert_eq!(s.e.in_order_received(), u64::from(s.sent) + 500);
+    assert_eq!(s.e.poll_event(), Some(Event::PeerClosed));
 }

@@ -127,7 +127,7 @@ def run(
     \b
     Examples:
       lasthop linux run lte-handover --kernel-at server,car
-      lasthop linux run dumbbell --kernel-at server,client --out results/kernel
+      lasthop linux run lte-download --kernel-at server,phone --out results/kernel
     """
     found = _build.find(kernel)
     checked = load(scenario, (*_run.at(_names(nodes)), *sets), seed)

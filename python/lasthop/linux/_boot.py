@@ -10,13 +10,13 @@ import shlex
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lasthop._errors import mistake
 from lasthop.linux._edits import SEED
+from lasthop.linux._scratch import scratch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -79,8 +79,7 @@ def boot(
         LasthopError: the kernel cannot be started, has failed, or has run for longer than `limit`.
     """
     check_host()
-    with tempfile.TemporaryDirectory(prefix="lasthop-linux-") as name:
-        folder = Path(name)
+    with scratch() as folder:
         first = folder / "init"
         first.write_text(f"#!/bin/sh\nexec {shlex.join(program)}\n")
         first.chmod(0o755)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from lasthop import LasthopError, Results
 from lasthop._errors import mistake
 from lasthop._files import Earlier, whole_folder
 from lasthop.linux._boot import boot
+from lasthop.linux._scratch import scratch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -66,8 +66,7 @@ def run(
         raise mistake("a guest does not have policies of your own", "leave --cc and --scheduler out")
     text, name, sets = scenario.core.source()
     stopped = None
-    with whole_folder(out, _EARLIER if replace else None) as partial, tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
+    with whole_folder(out, _EARLIER if replace else None) as partial, scratch() as folder:
         job: dict[str, Any] = {
             "text": text,
             "name": name,

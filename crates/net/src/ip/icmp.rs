@@ -14,6 +14,8 @@ pub enum Trouble {
     HopLimit,
     /// It is for this router, which has nothing on that port or for that protocol.
     NoListener,
+    /// No route leads to its destination.
+    NoRoute,
 }
 
 /// The protocol numbers of ICMP and ICMPv6; every node has these.
@@ -47,6 +49,8 @@ pub fn answer(packet: &[u8], router: (Ipv4Addr, Ipv6Addr), trouble: Trouble) -> 
                 Trouble::TooBig(mtu) => (3, 4, mtu.min(0xffff)),
                 Trouble::HopLimit => (11, 0, 0),
                 Trouble::NoListener => (3, if with_ports { 3 } else { 2 }, 0),
+                // RFC 1812 section 5.2.7.1: network unreachable.
+                Trouble::NoRoute => (3, 0, 0),
             };
             let kept = packet.len().min(MOST_V4 - V4 - 8);
             Some(v4(router.0, src, &message(kind, code, rest, &packet[..kept], &[])))
@@ -61,6 +65,8 @@ pub fn answer(packet: &[u8], router: (Ipv4Addr, Ipv6Addr), trouble: Trouble) -> 
                 Trouble::HopLimit => (3, 0, 0),
                 Trouble::NoListener if with_ports => (1, 4, 0),
                 Trouble::NoListener => (4, 1, 6),
+                // RFC 4443 section 3.1: no route to destination.
+                Trouble::NoRoute => (1, 0, 0),
             };
             let kept = packet.len().min(MOST_V6 - V6 - 8);
             Some(v6(router.1, src, kind, code, rest, &packet[..kept]))

@@ -135,6 +135,18 @@ fn a_router_reports_whether_port_or_protocol_is_unreachable() {
     assert_eq!(kind(&v4(0, 64, 0, 1, &[0, 0, 0, 0, 0, 0, 0, 0])), None);
 }
 
+/// RFC 1812 section 5.2.7.1: code 0 where no route leads to the destination; RFC 4443 section 3.1:
+/// type 1 with code 0. Also about an echo request, never about an error.
+#[test]
+fn a_router_says_that_it_has_no_route() {
+    let kind = |p: &[u8], at: usize| answer(p, ROUTER, Trouble::NoRoute).map(|m| [m[at], m[at + 1]]);
+    let udp = [0x30, 0x39, 0, 53, 0, 8, 0, 0];
+    assert_eq!(kind(&v4(0, 64, 0, 17, &udp), 20), Some([3, 0]));
+    assert_eq!(kind(&v4(0, 64, 0, 1, &[8, 0, 0, 0, 0, 0, 0, 0]), 20), Some([3, 0]));
+    assert_eq!(kind(&v4(0, 64, 0, 1, &[3, 1, 0, 0, 0, 0, 0, 0]), 20), None);
+    assert_eq!(kind(&v6(0, 64, 17, &udp), 40), Some([1, 0]));
+}
+
 #[test]
 fn ports_are_read_behind_extension_headers_and_not_in_later_fragments() {
     let udp = [0x30, 0x39, 0x00, 0x35, 0, 12, 0, 0, 1, 2, 3, 4];

@@ -37,6 +37,8 @@ const DIVIDED_ACKS_FROM: u64 = 500_000;
 const MEDIA_FROM: u64 = 600_000;
 /// Likewise for calls that end.
 const CALLS_FROM: u64 = 700_000;
+/// Likewise for applications that read a burst together.
+const BURSTS_FROM: u64 = 800_000;
 
 /// The properties of a bearer that changes use.
 struct BearerDrawn {
@@ -437,6 +439,9 @@ fn draw_flows(w: &mut Words, nodes: &[String], length_us: u64, seed: u64) -> Vec
             }
             if seed >= DIVIDED_ACKS_FROM {
                 w.maybe(0.3, "split_acks", |w| w.int(1, 64).to_string());
+            }
+            if seed >= BURSTS_FROM {
+                w.maybe(0.3, "burst_read", Words::flag);
             }
         }
         names.push(FlowDrawn { name, tcp, app });

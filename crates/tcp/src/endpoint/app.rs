@@ -59,10 +59,10 @@ impl Endpoint {
         self.receive.readable()
     }
 
-    /// The same where the application takes them by hand (`manual_read`); otherwise it has them
-    /// already: 0.
+    /// The same where the application takes them later (`manual_read`, `burst_read`); otherwise it
+    /// has them already: 0.
     pub fn readable_by_hand(&self) -> u64 {
-        if self.conn.config.growth.manual_read { self.readable() } else { 0 }
+        if self.conn.config.growth.reads_at_once() { 0 } else { self.readable() }
     }
 
     /// The application has no more to send: a FIN follows the data. What the peer sends is still

@@ -214,8 +214,7 @@ impl Endpoint {
     pub const fn una_offset(&self) -> u64 {
         self.send.seq.una
     }
-    /// Octets of the peer's data received in order and, unless `manual_read`, passed to the
-    /// application.
+    /// Octets of the peer's data received in order and handed to the application.
     #[inline]
     pub fn in_order_received(&self) -> u64 {
         self.receive.in_order_received(&self.conn)

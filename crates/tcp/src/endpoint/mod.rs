@@ -119,6 +119,9 @@ impl Endpoint {
         if c.timers.take_due(Timer::DelayedAck, now) {
             self.receive.ack.on_time(c.rtt.rto.current());
         }
+        if c.timers.take_due(Timer::Read, now) {
+            self.receive.read(c, now, u64::MAX);
+        }
         if !c.timers.holds(Timer::Pacing, now) {
             // No longer held: what the windows hold now needs no wake-up.
             c.timers.stop(Timer::Pacing);

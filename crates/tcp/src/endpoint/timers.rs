@@ -20,6 +20,8 @@ pub(super) enum Timer {
     TimeWait,
     /// A delayed ACK leaves (RFC 9293 section 3.8.6.3).
     DelayedAck,
+    /// With `burst_read`: the application reads what has arrived at this instant.
+    Read,
     /// The next departure of a paced sender. Only a moment of this one that is to come means
     /// something: until then nothing leaves.
     Pacing,

@@ -110,6 +110,7 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("pacing", ONE_WAY),
     ("max_pacing_rate", ONE_WAY),
     ("manual_read", ONE_WAY),
+    ("burst_read", ONE_WAY),
     ("vegas_alpha", "v_alpha 1"),
     ("vegas_beta", "v_beta 3"),
     ("vegas_gamma", "v_gamma 1"),

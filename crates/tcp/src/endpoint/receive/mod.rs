@@ -137,11 +137,10 @@ impl Receiver {
         }
     }
 
-    /// Octets of the peer's data received in order and, unless `manual_read`, passed to the
-    /// application.
+    /// Octets of the peer's data received in order and handed to the application.
     #[inline]
     pub fn in_order_received(&self, c: &Connection) -> u64 {
-        let end = if c.config.growth.manual_read { self.read_to } else { self.data_end() };
+        let end = if c.config.growth.reads_at_once() { self.data_end() } else { self.read_to };
         end.saturating_sub(1)
     }
 
@@ -193,14 +192,34 @@ impl Receiver {
             }
             self.ack.at_once();
         }
-        if !c.config.growth.manual_read {
-            self.read_to = self.data_end();
-            if let Some(sizing) = &mut self.sizing {
-                sizing.on_read(now, self.read_to);
-            }
+        if c.config.growth.reads_at_once() {
+            self.read_all(now);
+        } else if c.config.growth.reads_bursts() && self.readable() > 0 {
+            self.read_later(c, now);
         }
         self.take_fin(c, now);
         true
+    }
+
+    /// The application takes all that is in order.
+    #[inline(always)]
+    fn read_all(&mut self, now: Instant) {
+        self.read_to = self.data_end();
+        if let Some(sizing) = &mut self.sizing {
+            sizing.on_read(now, self.read_to);
+        }
+    }
+
+    /// With `burst_read`: the application reads after what else arrives at this instant. The end of
+    /// the stream comes behind its data, so that it reads those before.
+    #[cold]
+    fn read_later(&mut self, c: &mut Connection, now: Instant) {
+        if self.peer_fin == Some(self.nxt) {
+            c.timers.stop(Timer::Read);
+            self.read_all(now);
+        } else {
+            c.timers.set(Timer::Read, now);
+        }
     }
 
     /// Where a segment that exceeds the window ends, if it is taken whole.
@@ -285,7 +304,7 @@ impl Receiver {
 
     /// What waits for the application, which may read at once.
     fn unread_on_arrival(&self, c: &Connection) -> u64 {
-        if c.config.growth.manual_read { self.nxt.saturating_sub(self.read_to) } else { 0 }
+        if c.config.growth.reads_at_once() { 0 } else { self.nxt.saturating_sub(self.read_to) }
     }
 
     /// In-order data has arrived: the receive buffer is tuned by it. Whether the window opened.
