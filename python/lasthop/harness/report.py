@@ -39,6 +39,8 @@ _NUMBER = re.compile(r"(nan|-|[-+]?\d+(,\d{3})*(\.\d+)?(e[-+]?\d+)?( ± <?[\d.]+
 #: A table with more columns has smaller letters, one with more rows is folded: `data/` has its
 #: numbers.
 COLUMNS, ROWS = 9, 24
+#: In a table of up to so many columns a number and its interval stay on one line.
+ROOM = 11
 #: What a parameter set's claims come to, as the overview says it.
 COUNTS: dict[Verdict, str] = {
     "agrees": "agree",
@@ -409,8 +411,9 @@ def _figures(figures: Sequence[Figure]) -> Markup:
 
 def _table(view: TableView) -> Markup:
     classes = ["num" if _numeric(view, i) else "" for i in range(len(view.headers))]
+    has_room = len(view.headers) <= ROOM
     rows = [
-        ["–" if str(cell) == "nan" else unbroken(cell) if isinstance(cell, str) else cell for cell in row]
+        ["–" if str(cell) == "nan" else unbroken(cell) if has_room and isinstance(cell, str) else cell for cell in row]
         for row in view.rows
     ]
     body = _html_table(view.headers, rows, classes)
