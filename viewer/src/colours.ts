@@ -30,11 +30,11 @@ export function dashes(): number {
 }
 
 /** The directions of a UE, bearer or station, with which the names of its lines end. */
-const DIRECTIONS = [" downlink", " uplink"];
+const DIRECTIONS = [" downlink", " uplink", " sidelink"];
 
 /**
  * The number (colour and dash) of a line: the same in all charts of a family. Of several runs each has a colour, and its
- * lines differ in their dashes, if there are enough of both. Of several UEs each has a colour, and its uplink is dashed.
+ * lines differ in their dashes, if there are enough of both. Of several UEs each has a colour, and dashes for the uplink and the sidelink.
  *
  * @param names the names of the family's lines in all runs
  * @returns null: there are more lines than can be told apart

@@ -31,6 +31,8 @@ test("of several UEs gives each a colour, and dashes to its uplink", () => {
   const names = ["far downlink", "far uplink", "near downlink", "near uplink"];
   expect(names.map((name) => numberOf(names, name, 0, 1))).toEqual([0, colours(), 1, colours() + 1]);
   expect(dash(colours()).length).toBeGreaterThan(0);
+  const side = [...names, "far sidelink"];
+  expect(numberOf(side, "far sidelink", 0, 1)).toBe(2 * colours());
   const one = names.slice(0, 2);
   expect(one.map((name) => numberOf(one, name, 0, 1))).toEqual([0, 1]);
   const many = Array.from({ length: colours() + 1 }, (_, i) => [`u${i} downlink`, `u${i} uplink`]).flat();

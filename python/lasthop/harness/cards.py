@@ -243,6 +243,11 @@ def in_columns(findings: Sequence[Finding], words: Words = PLAIN) -> tuple[list[
     return (names, [[numbers for _, numbers in row] for row in parts]) if all(names) else None
 
 
+def compared(check: Check, words: Words = PLAIN) -> str:
+    """What a comparison is of, in the words of the card."""
+    return _named_numbers(check, words)[0] or ", ".join(words(n) for n in _series([s.label for s in check.shown]))
+
+
 def _numbers(check: Check, words: Words) -> str:
     """The numbers of one comparison with their names."""
     return ": ".join(filter(None, _named_numbers(check, words)))

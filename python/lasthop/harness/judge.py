@@ -282,7 +282,7 @@ def monotone(
     wrong = [f"from {x0:g} to {x1:g}" for (x0, _), (x1, _) in steps]
     forward = [_difference(y1, y0) if sign > 0 else _difference(y0, y1) for (_, y0), (_, y1) in steps or every]
     possible = [is_open(not wrong, interval, -slack) for interval in forward]
-    text = f"{name} " + ", ".join(f"{y.mean:.3g} at {x:g}" for x, y in zip(xs, ys, strict=True))
+    text = f"{name} " + ", ".join(f"{plain(y.mean, 3)} at {x:g}" for x, y in zip(xs, ys, strict=True))
     note = f"not {direction} {', '.join(wrong)}" if wrong else ""
     values = {f"{name} at {x:g}": y for x, y in zip(xs, ys, strict=True)}
     shown = tuple(Shown(f"{x:g}", y) for x, y in zip(xs, ys, strict=True))

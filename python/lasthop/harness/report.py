@@ -15,6 +15,7 @@ from lasthop.harness.cards import (
     VERDICTS,
     Mark,
     Words,
+    compared,
     comparisons,
     in_columns,
     in_words,
@@ -38,6 +39,8 @@ _NUMBER = re.compile(r"(nan|-|[-+]?\d+(,\d{3})*(\.\d+)?(e[-+]?\d+)?( ± <?[\d.]+
 #: A table with more columns has smaller letters, one with more rows is folded: `data/` has its
 #: numbers.
 COLUMNS, ROWS = 9, 24
+#: In a table of up to so many columns a number and its interval stay on one line.
+ROOM = 11
 #: What a parameter set's claims come to, as the overview says it.
 COUNTS: dict[Verdict, str] = {
     "agrees": "agree",
@@ -98,7 +101,7 @@ def _anchors(figures: Sequence[Figure], tables: Sequence[TableView]) -> dict[str
             found.setdefault(said, f"figure-{f.name}")
     for t in tables:
         name = re.split(r"[:(,.]", t.title)[0].strip().lower()
-        for said in (f"table {name}", t.name.lower(), f"table {t.name.lower()}"):
+        for said in (name, f"table {name}", t.name.lower(), f"table {t.name.lower()}"):
             found.setdefault(said, t.name)
     return found
 
@@ -367,7 +370,8 @@ def _turned(base: Finding, ablated: Finding) -> str:
 
 
 def _folded_sensitivity(result: ClaimResult) -> Markup:
-    if not result.sensitivity:
+    # Of a claim whose runs are not repeated there is nothing to say.
+    if all(c.finding.verdict == "not-testable" for c in result.sensitivity):
         return Markup("")
     verdicts = [c.finding.verdict for c in result.sensitivity]
     if result.finding.verdict == "undecided":
@@ -407,8 +411,9 @@ def _figures(figures: Sequence[Figure]) -> Markup:
 
 def _table(view: TableView) -> Markup:
     classes = ["num" if _numeric(view, i) else "" for i in range(len(view.headers))]
+    has_room = len(view.headers) <= ROOM
     rows = [
-        ["–" if str(cell) == "nan" else unbroken(cell) if isinstance(cell, str) else cell for cell in row]
+        ["–" if str(cell) == "nan" else unbroken(cell) if has_room and isinstance(cell, str) else cell for cell in row]
         for row in view.rows
     ]
     body = _html_table(view.headers, rows, classes)
@@ -435,10 +440,8 @@ def _listed(names: Sequence[str]) -> Markup:
 def _worded(result: ClaimResult, parts: Sequence[str]) -> list[str]:
     """Names of comparisons as the card says them. `D21.6` is the sixth one."""
     words = Words(result.claim.labels, result.claim.words)
-    return [
-        f"comparison {part.rpartition('.')[2]}" if part.startswith(f"{result.claim.id}.") else words(part)
-        for part in parts
-    ]
+    checks = {f"{result.claim.id}.{i}": check for i, check in enumerate(result.finding.checks, 1)}
+    return [compared(checks[part], words) if part in checks else words(part) for part in parts]
 
 
 def _unexplained(study: Study, evidence: Evidence) -> Markup:
@@ -510,7 +513,11 @@ def _parameters(study: Study, evidence: Evidence) -> Markup:
         s = study.parameter_set(name)
         rows = [(v.name, v.text(), v.tag, v.source, "yes" if v.calibrated else "") for v in s.values]
         table = _html_table(("value", "is", "tag", "source", "calibrated"), rows, ["", "", "", "wide", ""])
-        parts += [Markup("<h3>{}</h3>").format(name), _paragraph(s.about), _folded(f"{len(rows)} values", table)]
+        parts += [
+            Markup("<h3>{}</h3>").format(name),
+            _paragraph(unbroken(s.about)),
+            _folded(f"{len(rows)} values", table),
+        ]
     return _section("Parameter sets", *parts, anchor="parameters")
 
 

@@ -90,7 +90,7 @@ def short_burst(claim: Claim, data: Data) -> Finding:
     }
     cut = saved(*(burst(data, scheme, at["rtt"], at["window"]) for scheme in ("queue", "normal")))
     others = [
-        j.given(f"the same at a round trip of {rtt} ms and an initial window of {window}", found)
+        j.given(f"share of the time saved at a round trip of {rtt} ms and an initial window of {window}", found)
         for (rtt, window), found in grid.items()
         if (rtt, window) != (at["rtt"], at["window"])
     ]
@@ -167,7 +167,7 @@ def prediction(_: Claim, data: Data) -> Finding:
     errors = {k: data.estimate("load", "error", load=k) for k in ("broadcast", "none")}
     finding = j.all_of([j.ordered(errors)], ["table prediction"])
     own = data.estimate("load", "error", load="own")
-    return finding.noting(f"with the share of the cell that the phone saw itself get the error is {own.text()}")
+    return finding.noting(f"with the share of the cell that the phone itself has received the error is {own.text()}")
 
 
 def drift(_: Claim, data: Data) -> Finding:
@@ -181,7 +181,7 @@ def drift(_: Claim, data: Data) -> Finding:
     threshold = data.estimate("load", "threshold", load="broadcast").mean
     checks = [
         j.monotone("distance [kB] by time since a report [s]", ages, free, "rising"),
-        j.above(f"after 10 s, over Q_th of {threshold:g} kB", free[-1].scaled(1 / threshold), 1.0),
+        j.above(f"distance after 10 s, over Q_th of {threshold:g} kB", free[-1].scaled(1 / threshold), 1.0),
         j.at_most("corrected by what reports come, over Q_th", held.scaled(1 / threshold), 1.0),
     ]
     empty = data.estimate("load", "empty", load="broadcast")

@@ -106,7 +106,7 @@ def tables(evidence: Evidence) -> Iterable[TableView]:
             window,
             took["normal", rtt, window].text(),
             took["queue", rtt, window].text(),
-            f"{1 - took['queue', rtt, window].mean / took['normal', rtt, window].mean:.0%}",
+            f"{100 - 100 * took['queue', rtt, window].mean / took['normal', rtt, window].mean:.0f} %",
         )
         for rtt, window in at
     )
