@@ -114,7 +114,7 @@ def test_a_ue_has_a_buffer_for_each_direction() -> None:
 
 
 def test_two_buffers_of_a_ue_are_told_apart_in_every_sentence() -> None:
-    """A download and an upload fill both buffers of the phone: that of its data is not that of its ACKs."""
+    """A download and an upload fill both buffers of the phone: data and ACKs have one each."""
     results = Scenario.load(bundled()["lte-two-way"]).with_(["scenario.duration=8 s", "output.explain=true"]).run()
     found = explain(results, "download")
     first, second = found.budget.parts[:2]

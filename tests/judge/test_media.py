@@ -45,8 +45,8 @@ def test_the_wired_cases_judge_the_built_in_rate_controls(control: str, tmp_path
     found = lh.judge(control, "media", cases=WIRED, quick=True, store=tmp_path, jobs=1)
     assert [row.id for row in found.rows] == WIRED
     verdicts = {row.id: row.verdict for row in found.rows}
-    # RFC 8868 bounds the ratio of equal flows; RFC 8867 expects that a flow follows the capacity; of
-    # the others values are shown.
+    # RFC 8868 bounds the ratio of equal flows; RFC 8867 expects that a flow follows the
+    # capacity; the other cases show values.
     equal = {"MEDIA-5.1", "MEDIA-5.2", "MEDIA-5.4", "MEDIA-5.7", "MEDIA-5.8"}
     for name, verdict in verdicts.items():
         row = next(row for row in found.rows if row.id == name)

@@ -95,7 +95,7 @@ def explain(
 
 
 def _directed(budget: Budget, route: Route) -> Budget:
-    """The same budget, whose places on the radio have the direction in which the flow passes them."""
+    """The same budget with the direction in which the flow passes each place on the radio."""
 
     def directed(cause: Cause) -> Cause:
         way = "ack" if cause.name == "ack-lost" else cause.way

@@ -68,7 +68,7 @@ class Route:
         return None
 
     def direction_of(self, place: str, way: str) -> str:
-        """The direction in which data or acknowledgements of the flow pass a place; empty: it has none."""
+        """The direction in which data or ACKs of the flow pass a place; empty: it has none."""
         if not self.is_known:
             return ""
         return self.directions.get((place, way)) or self.directions.get((place.split(".", maxsplit=1)[0], way), "")

@@ -230,7 +230,7 @@ def in_words(finding: Finding, words: Words = PLAIN) -> str:
 
 
 def in_columns(findings: Sequence[Finding], words: Words = PLAIN) -> tuple[list[str], list[list[str]]] | None:
-    """The numbers of findings of the same comparisons: a name for each column, a row for each finding.
+    """The numbers of findings of equal comparisons: a name for each column, a row for each finding.
 
     None: they have other comparisons, none, or more than `SAME`.
     """
@@ -254,7 +254,7 @@ def _numbers(check: Check, words: Words) -> str:
 
 
 def _named_numbers(check: Check, words: Words) -> tuple[str, str]:
-    """What one comparison is of, and its numbers; a statement has a name only, unlike series no common one."""
+    """The subject of one comparison, and its numbers; a statement has only a name."""
     labels = tuple(s.label for s in check.shown)
     values = [unbroken(s.value.text(check.digits, check.unit)) for s in check.shown]
     if check.relation == "band":

@@ -92,7 +92,7 @@ class _Look:
 def _anchors(figures: Sequence[Figure], tables: Sequence[TableView]) -> dict[str, str]:
     """Anchors of figures and tables by the names that claims give them.
 
-    `Figure 5a (calibrated)` and `Figure 5a` are figure 5a, `LH-1: a lossless handover` is figure LH-1.
+    `Figure 5a (calibrated)` and `Figure 5a` are figure 5a, `LH-1: a lossless handover` is LH-1.
     """
     found: dict[str, str] = {}
     for f in figures:

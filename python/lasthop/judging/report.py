@@ -272,7 +272,7 @@ def _again(verdicts: Verdicts, row: Row) -> Markup:
 
 
 def _sentence(text: str) -> str:
-    """A text with a full stop, and a capital letter unless it begins with the name of a value or of a path."""
+    """A text with a full stop; it begins with a capital letter or the name of a value or path."""
     word = text.partition(" ")[0]
     start = text[:1] if "_" in word or word.endswith(":") else text[:1].upper()
     return f"{start}{text[1:].rstrip('.')}." if text else ""

@@ -661,7 +661,7 @@ mod tests {
         assert_eq!(ue.fading_speed(), Speed(10.0));
     }
 
-    /// Seven sites 500 m apart: a side of the tile is 2 (500, 0) + (250, 433.01) = (1250, 433.01) m,
+    /// Seven sites 500 m apart: a side of the tile is 2 (500, 0) + (250, 433.01) = (1250, 433.01),
     /// 1322.88 m long. A UE at 0.9 of this side is 132.288 m from the copy of a UE at the origin.
     #[test]
     fn two_ues_are_as_far_apart_as_their_nearest_copies() {

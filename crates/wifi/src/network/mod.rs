@@ -16,7 +16,8 @@
 //! 1. PPDUs end; then every device that senses the medium idle begins its back-off.
 //! 2. Responses and continuations of a TXOP begin SIFS after the PPDU before them; timers expire.
 //! 3. Devices whose turn it is begin to transmit. A device does not sense a PPDU that began less
-//!    than the time of clear channel assessment before its own turn (4 us with OFDM): the two collide.
+//!    than the time of clear channel assessment before its own turn (4 us with OFDM): the two
+//!    collide.
 //!
 //! Propagation takes no time.
 
