@@ -5,7 +5,7 @@ use lasthop_net::Ecn;
 use lasthop_units::{BearerId, Bitrate, Instant, UeId};
 
 use super::NetworkOutput;
-use super::bearers::Bearers;
+use super::bearers::{Bearers, Notice};
 use super::calendar::Agenda;
 use super::ip_buffer::IpBuffer;
 use super::layer2::Layer2;
@@ -98,12 +98,13 @@ impl<'a> EnbBearers<'a> {
         self.bearers.pull_by_reports(self.now, bearer, End::Network, bytes, parts);
     }
 
-    /// Passes on the output of the layers of `bearer` after they made PDUs: no delivery and no
-    /// failure of a link.
+    /// Passes on the output of the layers of `bearer` after they made PDUs: no delivery. RLC
+    /// reaches maxRetxThreshold there if t-PollRetransmit expires at the start of this TTI.
     #[inline]
     pub fn settle(&mut self, bearer: BearerId) {
-        let failed = self.bearers.settle(self.now, bearer, None, self.out);
-        debug_assert!(!failed, "RLC gives up when a STATUS report or a timer says so");
+        if self.bearers.settle(self.now, bearer, None, self.out) {
+            self.bearers.notify(Notice { of_ue: false, failed: true, ..Notice::of(bearer) });
+        }
     }
 }
 

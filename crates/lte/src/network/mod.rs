@@ -142,6 +142,10 @@ impl RadioNetwork {
         self.schedule(now, tti, out);
         self.send(now, tti, out);
         self.decide(tti);
+        if self.bearers.has_notice() {
+            // RLC gave up while the eNB made PDUs: RRC acts after the transmissions of the TTI.
+            self.serve(now, out);
+        }
         self.calendar.end(tti);
     }
 
