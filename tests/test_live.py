@@ -99,8 +99,9 @@ def test_packets_of_a_transfer_arrive_when_the_links_say(tmp_path: Path) -> None
         first = max(first, sent) + 1000 * size
         second = max(second, first + 10_000_000) + 80 * size
         due.append((second, size))
-    # The run ends with the phone's program, perhaps before the last ACK of its FIN.
-    assert len(moments["received"]) > 150
+    # 200,000 octets in segments of 1360 are 148. The run ends with the phone's program, perhaps
+    # before the last ACK of its FIN.
+    assert len(moments["received"]) >= 148
     assert moments["received"] == due[: len(moments["received"])]
 
 

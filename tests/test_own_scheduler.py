@@ -86,7 +86,6 @@ def own(cls: Any, both: bool = True, **parameters: float) -> lh.Scenario:
     return lh.Scenario.parse(text, schedulers={"mine": cls}, set=dict.fromkeys(keys, scheduler))
 
 
-@pytest.mark.parametrize(("cls", "name"), [(Fair, "proportional-fair"), (Turns, "round-robin"), (Best, "tdmt")])
 def test_threads_change_nothing() -> None:
     """One thread calls schedulers and controls in Python, whatever the number of threads."""
     sets = ["cell.enb.downlink.scheduler=fair", "cell.enb.uplink.scheduler=turns", "scenario.duration=1 s"]
@@ -96,6 +95,7 @@ def test_threads_change_nothing() -> None:
     assert one.summary == three.summary
 
 
+@pytest.mark.parametrize(("cls", "name"), [(Fair, "proportional-fair"), (Turns, "round-robin"), (Best, "tdmt")])
 def test_a_policy_in_python_is_the_built_in_one_to_the_byte(cls: Any, name: str) -> None:
     keys = {"cell.enb.downlink.scheduler": name, "cell.enb.uplink.scheduler": name}
     ours, theirs = own(cls).run(), lh.Scenario.parse(TEXT, set=keys).run()
