@@ -3,8 +3,8 @@
     lasthop study run umts-vegas --json > outcome.json
     python docs/fill_outcomes.py outcome.json
 
-An earlier outcome of the same study, form and parameter set is replaced. The commit is that of the
-working tree, which has to be clean. Nothing else in the file changes.
+An earlier outcome of the same study, form and parameter set is replaced, and so are its readings.
+The commit is that of the working tree, which has to be clean. Nothing else in the file changes.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ TARGET = DOCS / "outcomes.toml"
 HEAD = """\
 # Outcomes of studies, newest of each form and parameter set. Written by docs/fill_outcomes.py from
 # what `lasthop study run NAME --json` prints. `rule` names the rule of verdicts
-# (docs/_ext/evidence.py).
+# (docs/_ext/evidence.py). A reading has the verdicts of the claims that it is for.
 """
+KINDS = ("outcome", "reading")
 ORDER = ("umts-vegas", "radio-aware-tcp", "lte-handover", "d2d-tcp", "lte-vs-11ac")
 
 
@@ -36,16 +37,19 @@ def main(paths: list[str]) -> None:
         sys.exit(f"usage: python docs/fill_outcomes.py FILE...\n\n{__doc__}")
     if changed := git("status", "--porcelain", "--untracked-files=no", "--", "crates", "python", "Cargo.lock"):
         sys.exit(f"the commit of the outcome cannot be named, because files are changed:\n{changed}")
-    known = evidence.load(TARGET.name)["outcome"]
+    known = evidence.load(TARGET.name)
+    known = {kind: list(known.get(kind, ())) for kind in KINDS}
     for path in paths:
-        for new in read(json.loads(Path(path).read_text(encoding="utf-8"))):
-            place = [(o["study"], o["form"], o["set"]) for o in known]
-            key = (new["study"], new["form"], new["set"])
-            if key in place:
-                known[place.index(key)] = new
-            else:
-                known.append(new)
+        found = read(json.loads(Path(path).read_text(encoding="utf-8")))
+        for kind, entries in found.items():
+            new = {place_of(entry): entry for entry in entries}
+            known[kind] = [new.pop(place_of(entry), entry) for entry in known[kind]] + list(new.values())
     TARGET.write_text(written(known), encoding="utf-8")
+
+
+def place_of(entry: dict[str, Any]) -> tuple[Any, ...]:
+    """What a newer entry of the same study replaces."""
+    return tuple(entry.get(key) for key in ("study", "form", "set", "reading"))
 
 
 def git(*words: str) -> str:
@@ -54,36 +58,45 @@ def git(*words: str) -> str:
     return done.stdout.strip()
 
 
-def read(printed: dict[str, Any]) -> list[dict[str, Any]]:
-    """One outcome for each parameter set of a study."""
+def read(printed: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """One outcome for each parameter set of a study, and one entry for each of its readings."""
     common = {
         "study": printed["study"],
         "form": "quick" if printed["quick"] else "full",
         "commit": git("rev-parse", "--short=8", "HEAD"),
         "date": dt.datetime.now(tz=dt.timezone.utc).date().isoformat(),
         "rule": "interval",
-        "runs": printed["runs"] + printed["taken"],
     }
+    total: dict[str, Any] = {"runs": printed["runs"] + printed["taken"]}
     # The time is that of all runs only if none was found in the store.
     if not printed["taken"]:
-        common["seconds"] = round(printed["seconds"])
-    found = []
+        total["seconds"] = round(printed["seconds"])
+    found: dict[str, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
     for name, claims in printed["parameter_sets"].items():
-        verdicts = {v: [c["id"] for c in claims if c["verdict"] == v] for v in evidence.VERDICTS}
-        found.append({**common, "set": name, **{v: ids for v, ids in verdicts.items() if ids}})
+        base = {c["id"]: c["verdict"] for c in claims}
+        found["outcome"].append({**common, **total, "set": name, **by_verdict(base)})
+        for reading in dict.fromkeys(r for c in claims for r in c.get("readings", ())):
+            judged = {c["id"]: c["readings"][reading]["verdict"] for c in claims if reading in c.get("readings", ())}
+            found["reading"].append({**common, "set": name, "reading": reading, **by_verdict(judged)})
     return found
 
 
-def written(outcomes: list[dict[str, Any]]) -> str:
+def by_verdict(judged: dict[str, str]) -> dict[str, list[str]]:
+    """The claims of each verdict that there is."""
+    listed = {v: [claim for claim, verdict in judged.items() if verdict == v] for v in evidence.VERDICTS}
+    return {v: claims for v, claims in listed.items() if claims}
+
+
+def written(known: dict[str, list[dict[str, Any]]]) -> str:
     """The file."""
-    outcomes = sorted(outcomes, key=lambda o: ORDER.index(o["study"]) if o["study"] in ORDER else len(ORDER))
-    outcomes = sorted(outcomes, key=lambda o: o["form"])
     out = [HEAD]
-    keys = ("study", "form", "set", "commit", "date", "rule", "runs", "seconds", *evidence.VERDICTS)
-    for o in outcomes:
-        out.append("[[outcome]]")
-        out += [f"{k} = {json.dumps(o[k])}" for k in keys if k in o]
-        out.append("")
+    keys = ("study", "form", "set", "reading", "commit", "date", "rule", "runs", "seconds", *evidence.VERDICTS)
+    for kind in KINDS:
+        entries = sorted(known[kind], key=lambda o: ORDER.index(o["study"]) if o["study"] in ORDER else len(ORDER))
+        for o in sorted(entries, key=lambda o: o["form"]):
+            out.append(f"[[{kind}]]")
+            out += [f"{k} = {json.dumps(o[k])}" for k in keys if k in o]
+            out.append("")
     return "\n".join(out)
 
 

@@ -136,6 +136,8 @@ def test_the_page_of_studies_has_the_verdict_of_each_claim(evidence: ModuleType)
     for outcome in evidence.outcomes():
         for claim in evidence.claims_of(outcome["study"]):
             assert f"\n| {claim['id']} | {evidence.cell(claim['says'])} | " in page
+    for r in evidence.readings():
+        assert f"\n| {r['reading']} | {r['set']}, {r['form']} | {', '.join(r.get('agrees', ()))} | " in page
     notes = evidence.load("outcome-notes.toml")["note"]
     known = {o["study"]: {c["id"] for c in evidence.claims_of(o["study"])} for o in evidence.outcomes()}
     assert {(n["study"], c) for n in notes for c in n["claims"]} <= {(s, c) for s in known for c in known[s]}
@@ -147,16 +149,24 @@ def test_the_outcome_of_a_study_is_recorded_as_it_was_printed(
     fill = load(DOCS / "fill_outcomes.py")
     monkeypatch.setattr(fill, "git", lambda *words: "0123abcd" if words[0] == "rev-parse" else "")
     monkeypatch.setattr(fill, "TARGET", tmp_path / "outcomes.toml")
-    before = evidence.load("outcomes.toml")["outcome"]
-    monkeypatch.setattr(fill.evidence, "load", lambda _: {"outcome": [dict(o) for o in before]})
-    verdicts = [{"id": "H1", "verdict": "agrees"}, {"id": "H2", "verdict": "undecided"}]
+    before = evidence.load("outcomes.toml")
+    monkeypatch.setattr(fill.evidence, "load", lambda _: before)
+    readings = {"real Linux": {"verdict": "differs"}, "another": {"verdict": "agrees"}}
+    verdicts = [{"id": "H1", "verdict": "agrees"}, {"id": "H2", "verdict": "undecided", "readings": readings}]
     printed = {"study": "lte-handover", "quick": False, "runs": 5, "taken": 0, "seconds": 1.6}
     (tmp_path / "out.json").write_text(json.dumps({**printed, "parameter_sets": {"paper": verdicts}}))
     fill.main([str(tmp_path / "out.json")])
     text = (tmp_path / "outcomes.toml").read_text(encoding="utf-8")
     assert 'study = "lte-handover"\nform = "full"\nset = "paper"\ncommit = "0123abcd"' in text
     assert 'rule = "interval"\nruns = 5\nseconds = 2\nagrees = ["H1"]\nundecided = ["H2"]' in text
-    assert text.count("[[outcome]]") == len(before)
+    assert text.count("[[outcome]]") == len(before["outcome"])
+    for reading, verdict in (("real Linux", "differs"), ("another", "agrees")):
+        entry = next(part for part in text.split("[[reading]]") if f'set = "paper"\nreading = "{reading}"' in part)
+        assert 'form = "full"' in entry
+        assert f'rule = "interval"\n{verdict} = ["H2"]\n' in entry
+    new = {("lte-handover", "full", "paper", reading) for reading in readings}
+    places = {(r["study"], r["form"], r["set"], r["reading"]) for r in before["reading"]}
+    assert text.count("[[reading]]") == len(places | new)
 
 
 @pytest.fixture(scope="module")

@@ -330,7 +330,7 @@ def test_json_is_one_object_with_the_primary_set_and_all_sets(folder: Path) -> N
     result = run(folder).to_json_dict()
     assert result["study"] == "made-up"
     assert result["parameter_set"] == "tuned"
-    assert set(result["claims"][0]) == {"id", "kind", "paper", "ours", "ci95", "verdict", "note"}
+    assert set(result["claims"][0]) == {"id", "kind", "paper", "ours", "ci95", "verdict", "note", "readings"}
     assert set(result["parameter_sets"]) == {"plain", "tuned"}
     assert result["claims"] == result["parameter_sets"]["tuned"]
     assert result["seconds"] >= 0

@@ -147,6 +147,18 @@ def outcomes() -> list[dict[str, Any]]:
     return found
 
 
+def readings() -> list[dict[str, Any]]:
+    """The readings of `docs/outcomes.toml`; each names claims of its study, none twice."""
+    found: list[dict[str, Any]] = load("outcomes.toml").get("reading", [])
+    for reading in found:
+        named = [claim for v in VERDICTS for claim in reading.get(v, ())]
+        known = {claim["id"] for claim in claims_of(reading["study"])}
+        if not named or len(named) != len(set(named)) or not known.issuperset(named):
+            place = f"{reading['study']}, {reading['form']}, {reading['set']}, {reading['reading']}"
+            sys.exit(f"docs/outcomes.toml: {place}: claims that are unknown or there twice: {', '.join(named)}")
+    return found
+
+
 def verdict(outcome: Mapping[str, Any], claim: str) -> str:
     """The verdict of a claim."""
     return next(v for v in VERDICTS if claim in outcome.get(v, ()))
@@ -182,11 +194,27 @@ def studies_claims() -> str:
         for claim in claims_of(study):
             shown = " | ".join(verdict(o, claim["id"]) for o in own)
             out.append(f"| {claim['id']} | {cell(claim['says'])} | {shown} |")
-        out += [""]
+        out += ["", *readings_table(study)]
         if why := [n for n in notes if n["study"] == study]:
             out += [f"* {'**' + ', '.join(n['claims']) + '**: ' if n['claims'] else ''}{cell(n['text'])}" for n in why]
             out += [""]
     return "\n".join(out)
+
+
+def readings_table(study: str) -> list[str]:
+    """The verdicts of a study's readings: the same claims with something else in its place."""
+    own = [r for r in readings() if r["study"] == study]
+    if not own:
+        return []
+    shown = [v for v in VERDICTS if any(v in r for r in own)]
+    out = [
+        "| reading | parameter set, form | " + " | ".join(shown) + " | commit | date |",
+        "|---" * (4 + len(shown)) + "|",
+    ]
+    for r in own:
+        claims = " | ".join(", ".join(r.get(v, ())) for v in shown)
+        out.append(f"| {cell(r['reading'])} | {r['set']}, {r['form']} | {claims} | `{r['commit'][:8]}` | {r['date']} |")
+    return [*out, ""]
 
 
 def long_tests() -> str:

@@ -90,6 +90,7 @@ class ClaimResult:
                 "ci95": self.finding.ci95,
                 "verdict": self.finding.verdict,
                 "note": self.finding.note,
+                "readings": {name: {"verdict": f.verdict} for name, f in self.readings.items()},
             }
         )
 
