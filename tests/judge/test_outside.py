@@ -43,11 +43,11 @@ def judged(tmp_path: Path, check: str = "1 > 0", scenario: str = "", rate: str =
 @pytest.mark.parametrize(
     ("check", "why"),
     [
-        ("1 / 0 > 1", "a division by 0"),
+        ("1 / (2 - 2) > 1", "a division by 0"),
         ("10 ^ 400 > 1", "a number above 1.8e308"),
         ("log2(0) < 0", "a division by 0"),
         ("sqrt(0 - 1) >= 0", "has no value"),
-        ("all(cwnd / 0 > 1, start, end)", "not known"),
+        ("all(cwnd / (2 - 2) > 1, start, end)", "not known"),
         ("largest(delivered, 0 s, start, end) > 0", "0 intervals"),
     ],
 )
@@ -79,6 +79,53 @@ def test_a_wrong_value_is_shown_where_it_is_written(scenario: str, rate: str, pl
     with pytest.raises(LasthopError) as error:
         judged(tmp_path, scenario=scenario, rate=rate)
     assert f"x.toml:{place}\n" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("check", "column", "message", "remedy"),
+    [
+        ("max(cwnd, 0 s, 5 s) > 1", 20, "an interval lies between moments", "start + 3 s"),
+        ("quantile(cwnd, 95, start, end) > 1", 25, "a quantile is from 0 to 1", "0.95, or 95 %"),
+        ("wait_of('judged', 0.95, start, end) < 1", 28, "the quantiles 50, 95 and 99", "such as 95"),
+        ("goodput_of('judge', start, end) > 1", 21, "no flow fits 'judge'", "did you mean 'judged'?"),
+        ("flow('other', cwnd) > 1", 15, "no flow fits 'other'", "there are: judged"),
+        ("cwnd / 0 > 1", 17, "a division by 0", "never be known"),
+    ],
+)
+def test_a_value_without_a_meaning_is_shown_where_it_is_written(
+    check: str, column: int, message: str, remedy: str, tmp_path: Path
+) -> None:
+    with pytest.raises(LasthopError) as error:
+        judged(tmp_path, check)
+    assert f"x.toml:5:{column}\n" in str(error.value)
+    assert message in str(error.value)
+    assert remedy in str(error.value)
+
+
+def test_names_of_flows_are_those_of_the_scenario(tmp_path: Path) -> None:
+    """With `count` NAME-1, NAME-2 of NAME; a path may have flows that others lack."""
+    table = "output.windows = '1 s'\nflow.other = { from = 'server', to = 'client', app = 'bulk', count = 2 }"
+    check = "loss_of('other-2', start, end) >= 0 and loss_of('o*', start, end) >= 0"
+    assert judged(tmp_path, check, table)[0] == "pass"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'[case]\nid = "X"\ntitle = "caf\xe9"\n', ("line 3 of", "is no UTF-8", "save the file as UTF-8")),
+        (b"# long\n" * 700_000, ("has 4,900,000 octets", "4,000,000 at most", "several files in a folder")),
+        (b'[case]\nid = "X"\nid = "Y"\n', ("x.toml:3:", "stands twice", "[[case]]")),
+        (b'[case]\nid = "X"\n[case]\nid = "Y"\n', ("x.toml:3:", "stands twice", "[[case]]")),
+        (b"", ("x.toml:1:1", "there is no [case]", "Add a case")),
+    ],
+)
+def test_a_file_that_cannot_be_read_has_a_remedy(content: bytes, said: tuple[str, ...], tmp_path: Path) -> None:
+    file = tmp_path / "x.toml"
+    file.write_bytes(content)
+    with pytest.raises(LasthopError) as error:
+        lh.judge("reno", [file], store=tmp_path / "store")
+    for part in said:
+        assert part in str(error.value)
 
 
 def test_a_power_of_a_power_needs_parentheses(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from lasthop.cli import _completion, _output, _runs
 from lasthop.cli._run import utf8
 
 if TYPE_CHECKING:
+    from lasthop.judging.case import Case
     from lasthop.judging.judgement import Judgement, Verdicts
     from lasthop.judging.suite import Suite
 
@@ -163,8 +164,14 @@ def _check(files: list[str], as_json: bool) -> None:
         _output.json_object({"cases": [{"id": c.id, "title": c.title, "paths": len(c.paths)} for c in cases]})
         return
     for case in cases:
-        _output.line(f"{case.id}: {case.title} ({len(case.paths)} paths, {len(case.passes)} checks)")
+        _output.line(f"{case.id}: {case.title} ({_counted(case)})")
     _output.line(f"The cases are right. Run them: lasthop judge CONTROL --file {files[0]}")
+
+
+def _counted(case: Case) -> str:
+    """Paths and checks, or metrics, of a case in words."""
+    what = ("metric", len(case.metrics)) if case.metrics else ("check", len(case.passes))
+    return ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for word, n in (("path", len(case.paths)), what))
 
 
 def _mutants(suites: list[str], said: dict[str, Any]) -> bool:
@@ -207,6 +214,8 @@ def _show(verdicts: Verdicts, folder: Path) -> None:
     _output.table(("case", "verdict", "title", "why"), rows, wrap=True)
     _output.line()
     tally = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.counts.items())
-    runs = f"{verdicts.made:,} runs made" + (f" ({verdicts.taken:,} found in the store)" if verdicts.taken else "")
+    runs = f"{verdicts.made:,} run{'' if verdicts.made == 1 else 's'} made" + (
+        f" ({verdicts.taken:,} found in the store)" if verdicts.taken else ""
+    )
     _output.line(f"{verdicts.control.name}: {tally}; {runs} in {verdicts.seconds:.1f} s")
     _output.line(f"Report: {folder / 'report.html'}")

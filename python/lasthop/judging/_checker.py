@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import TypeGuard
 
 from lasthop.campaign._faults import nearest
@@ -22,6 +23,7 @@ from lasthop.judging._functions import (
     Names,
 )
 from lasthop.judging._syntax import (
+    DIMENSIONS,
     UNITS,
     Binary,
     Call,
@@ -37,6 +39,11 @@ from lasthop.judging._syntax import (
 
 _NUMERIC = (NUMBER, SERIES)
 _LOGICAL = (TRUTH, CONDITION)
+_TIMES = tuple(unit for unit, dimension in DIMENSIONS.items() if dimension == (1, 0))
+#: Functions of flows by the table that they read.
+_OF_SAMPLES = ("goodput_of", "jain_of", "starved_of", "time_to_reach", "time_to_settle", "spread_of")
+_OF_WINDOWS = ("loss_of", "marked_of", "wait_of", "delay_of", "carried_of")
+_OF_FLOWS = (*_OF_SAMPLES, *_OF_WINDOWS, "ecn_of", "burst_of")
 
 
 class Checker:
@@ -154,6 +161,8 @@ class Checker:
             return MOMENT
         self._among(tree.left, left, _NUMERIC, sign)
         self._among(tree.right, right, _NUMERIC, sign)
+        if tree.operator == "/" and isinstance(tree.right, Number) and tree.right.value == 0:
+            raise ExpressionError("a division by 0", "the check would never be known", *_place(tree.right))
         return SERIES if SERIES in (left, right) else NUMBER
 
     def _compare(self, tree: Compare) -> str:
@@ -230,6 +239,7 @@ class Checker:
         if tree.function in ("min", "max") and MOMENT in kinds and kinds[1:] != [MOMENT, MOMENT]:
             raise ExpressionError("an interval has two ends", f"its form is {function.form}", tree.first, tree.last)
         self._check_texts(tree)
+        self._check_values(tree)
         return function.gives(kinds)
 
     def _check_texts(self, tree: Call) -> None:
@@ -263,14 +273,34 @@ class Checker:
                 message = f"the metric is wrong: {error.what or error}"
                 raise ExpressionError(message, error.help or None, *_place(texts[0])) from None
             self.tables |= metric.tables
+        if texts and (tree.function in _OF_FLOWS or tree.function == "flow"):
+            self._check_flows(texts[0])
         if tree.function in ("ecn_of", "burst_of"):
             self.tables.add("packets")
-        elif tree.function in ("loss_of", "marked_of", "wait_of", "delay_of", "carried_of"):
+        elif tree.function in _OF_WINDOWS:
             self.tables.add("windows")
-        if tree.function in ("goodput_of", "jain_of", "starved_of", "time_to_reach", "time_to_settle", "spread_of"):
+        if tree.function in _OF_SAMPLES:
             self.tables.add("tcp")
         if tree.function in ("rounds", "goodput"):
             self.used.add("round" if tree.function == "rounds" else "delivered")
+
+    def _check_flows(self, pattern: Text) -> None:
+        """Some flow has this name or fits this pattern; `count` makes NAME-1, NAME-2 of NAME."""
+        known, of = self._names.flows, pattern.value
+        if known and not any(fnmatchcase(n, of) or fnmatchcase(f"{n}-1", of) or of.startswith(n) for n in known):
+            raise ExpressionError(f"no flow fits '{of}'", nearest(of, sorted(known)), *_place(pattern))
+
+    def _check_values(self, tree: Call) -> None:
+        """Numbers of which it is known before a run that they have no meaning there."""
+        numbers = [a for a in tree.arguments if isinstance(a, Number)]
+        if tree.function in ("min", "max") and [n.unit in _TIMES for n in numbers] == [True, True]:
+            raise ExpressionError("an interval lies between moments", "a moment is start + 3 s", *_place(numbers[0]))
+        if not numbers or numbers[0] not in tree.arguments[1:2]:
+            return
+        if tree.function == "quantile" and not 0 <= numbers[0].value <= 1:
+            raise ExpressionError("a quantile is from 0 to 1", "such as 0.95, or 95 %", *_place(numbers[0]))
+        if tree.function in ("wait_of", "delay_of") and numbers[0].value not in (50, 95, 99):
+            raise ExpressionError("a window has the quantiles 50, 95 and 99", "such as 95", *_place(numbers[0]))
 
     def _among(self, tree: Tree, kind: str, wanted: tuple[str, ...], what: str) -> None:
         if kind in wanted:

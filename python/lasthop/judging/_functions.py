@@ -155,3 +155,5 @@ class Names:
     units: Mapping[str, str] = field(default_factory=dict)
     #: The states that a variable can have, where they are listed.
     states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: The flows of the case's scenarios, as these name them; none: they are not known.
+    flows: frozenset[str] = frozenset()

@@ -67,13 +67,18 @@ class Places:
             LasthopError: it cannot be read, is too large, is no UTF-8 or no TOML.
         """
         try:
-            if path.stat().st_size > _MOST_OCTETS:
-                raise mistake(f"'{path}' is too large for a file of cases", "name a TOML file with [case] tables")
-            text = path.read_bytes().decode("utf-8-sig")  # editors of Windows write a mark first
+            if (size := path.stat().st_size) > _MOST_OCTETS:
+                raise mistake(
+                    f"'{path}' has {size:,} octets, a file of cases {_MOST_OCTETS:,} at most",
+                    "name a TOML file with [case] tables; many cases are several files in a folder",
+                )
+            octets = path.read_bytes()
+            text = octets.decode("utf-8-sig")  # editors of Windows write a mark first
         except OSError as error:
             raise mistake(f"cannot read '{path}': {error.strerror}", "check the name and the rights") from error
         except UnicodeDecodeError as error:
-            raise mistake(f"'{path}' is no UTF-8 (octet {error.start})", "name a TOML file") from error
+            line = octets.count(b"\n", 0, error.start) + 1
+            raise mistake(f"line {line} of '{path}' is no UTF-8", "save the file as UTF-8, or name another") from error
         return cls(text, str(path))
 
     def error(
@@ -124,6 +129,8 @@ class Places:
             lines = self.text.split("\n")
             at = sum(len(line) + 1 for line in lines[: int(found[1]) - 1]) + int(found[2]) - 1
         remedy = "a case is a TOML file (https://toml.io); texts stand in quotes"
+        if what == "Cannot overwrite a value" or what.startswith("Cannot declare"):
+            remedy = "a key or table stands twice: remove one, or write several cases as [[case]]"
         if self.text[at : at + 1].isalpha() and not self.text[at].isascii():
             remedy = "a key with other letters than a to z stands in quotes, too"
         return self._rendered(f"this is no TOML: {what}", remedy, at, at + 1, None)

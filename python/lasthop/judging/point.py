@@ -171,7 +171,7 @@ def judged(case: Case, path: CasePath, run: Results, duration_s: float, control:
     if verdict in ("pass", "shown"):
         known = {name: value for name, value in values.items() if value is not None}
         why = ", ".join(f"{name} {quantity(value, case.units.get(name, ''))}" for name, value in known.items())
-        why = why or f"{len(passes)} checks hold"
+        why = why or ("1 check holds" if len(passes) == 1 else f"{len(passes)} checks hold")
     return {
         "verdict": verdict,
         "why": why,

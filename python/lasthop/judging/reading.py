@@ -119,7 +119,8 @@ class _Reader:
             if (tree := self._expression(("shown", name), text)) is not None
         }  # fmt: skip
         parameters = frozenset(p for path in paths for p in path.parameters)
-        names = Names(variables, let, parameters, units_of(observables, judges), states_of(observables, judges))
+        flows = self._flows(self._text("base") or "one-flow", paths)
+        names = Names(variables, let, parameters, units_of(observables, judges), states_of(observables, judges), flows)
         checker = Checker(names)
         dimensions = Dimensions(names, checker, agreed([path.dimensions for path in paths]))
         units = self._check(checker, dimensions, let, checks, ambiguous, shown)
@@ -203,6 +204,12 @@ class _Reader:
         for at in places:
             message = "the seed follows from the case's id and the number of the replication"
             self._fault((*key, *at), message, "remove it; `seeds` of the case is the number of replications")
+
+    def _flows(self, base: str, paths: Sequence[CasePath]) -> frozenset[str]:
+        """The names of the flows of all scenarios of the case."""
+        tables = [bases().get(base, {}), self._table("scenario"), *(path.scenario for path in paths)]
+        of = [table["flow"] for table in tables if isinstance(table.get("flow"), Mapping)]
+        return frozenset(name for flows in of for name in flows)
 
     def _judges(self) -> str:
         """What the case judges."""
@@ -444,8 +451,10 @@ class _Reader:
                 remedy = nearest(words[2], has) if has else "write the mistake into a class of your own"
                 self._fault(("mutant", number, "switch"), f"`{words[1]}` has no switch '{words[2]}'", remedy)
             elif words[2] and words[1] not in built_in(judges):
-                remedy = "a class has its mistake in itself; a switch is of a built-in control"
-                self._fault(("mutant", number, "switch"), f"'{words[1]}' is no built-in control", remedy)
+                remedy = nearest(words[1], built_in(judges))
+                if ":" in words[1]:
+                    remedy = "a class has its mistake in itself; a switch is of a built-in control"
+                self._fault(("mutant", number, "cc"), f"'{words[1]}' is no built-in control", remedy)
             found.append(Mutant(words[0], words[1], words[2], tuple(map(str, fails))))
         return tuple(found)
 
@@ -497,8 +506,16 @@ class _Reader:
                 return None
             values[key], dimensions[key] = number
         for key, wanted, example in (("rate", (-1, 1), "10 Mbit/s"), ("rtt", (1, 0), "40 ms")):
-            if dimensions.get(key) != wanted or not values[key] > 0:
-                self._fault(("paths", name), f"a path has a `{key}` above 0", f'such as {key} = "{example}"')
+            if key not in dimensions:
+                self._fault(("paths", name), f"the path has no `{key}`", f'such as {key} = "{example}"')
+                return None
+            if dimensions[key] != wanted or not values[key] > 0:
+                what = "a rate" if key == "rate" else "a time"
+                self._fault(
+                    ("paths", name, key),
+                    f"`{key}` must be {what} above 0, with its unit",
+                    f'such as {key} = "{example}"',
+                )
                 return None
         if not math.isfinite(values["rate"] * values["rtt"]):
             self._fault(("paths", name), "rate times rtt is no finite number", "such as 10 Mbit/s and 40 ms")
