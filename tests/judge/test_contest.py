@@ -10,7 +10,7 @@ import pytest
 import lasthop as lh
 from lasthop.judging._scenario import scenario_text
 from lasthop.judging.case import Case
-from lasthop.judging.contest import Samples, comparisons, flags, summary
+from lasthop.judging.contest import Samples, comparisons, flags, summary, unknown
 from lasthop.judging.reading import parse_cases
 from lasthop.judging.suite import load_suite
 
@@ -78,6 +78,19 @@ def test_many_comparisons_need_more() -> None:
     assert flags([("p", weak)], "mine", case("smaller"))
     assert not flags([("p", weak), *((f"q{k}", equal) for k in range(9))], "mine", case("smaller"))
     assert comparisons([f"q{k}" for k in range(10)], case("smaller")) == 10
+
+
+def test_a_value_that_only_the_baselines_have_is_no_comparison() -> None:
+    """Files of the candidate that never arrive have no completion time."""
+    known = samples([1.0], LOW, LOW)
+    nothing = {**known, "mine": {k: {"loss": None} for k in range(5)}}
+    assert [found["why"] for found in unknown([("p", nothing)], "mine", case("smaller"))] == [
+        "loss on p is known in 0 runs, of each baseline in 5"
+    ]
+    assert unknown([("p", known)], "mine", case("smaller"))
+    assert not unknown([("p", samples(LOW, LOW, LOW))], "mine", case("smaller"))
+    assert not unknown([("p", nothing)], "mine", case(""))  # nothing is compared
+    assert not unknown([("p", samples([], [], []))], "mine", case("smaller"))
 
 
 def test_means_have_their_intervals() -> None:

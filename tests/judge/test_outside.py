@@ -102,6 +102,13 @@ def test_a_value_without_a_meaning_is_shown_where_it_is_written(
     assert remedy in str(error.value)
 
 
+def test_a_source_of_which_no_reading_holds_is_broken(tmp_path: Path) -> None:
+    """Two readings that both fail are no agreement."""
+    table = "[[case.ambiguous]]\ntext = 'which?'\nreadings = {{ a = '{}', b = '2 > 3' }}"
+    assert judged(tmp_path, scenario=table.format("1 > 2")) == ("fail", "which? (no reading of the source holds)")
+    assert judged(tmp_path, scenario=table.format("2 > 1"))[0] == "ambiguous"
+
+
 def test_names_of_flows_are_those_of_the_scenario(tmp_path: Path) -> None:
     """With `count` NAME-1, NAME-2 of NAME; a path may have flows that others lack."""
     table = "output.windows = '1 s'\nflow.other = { from = 'server', to = 'client', app = 'bulk', count = 2 }"

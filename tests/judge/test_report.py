@@ -90,6 +90,14 @@ def test_a_figure_of_the_first_page_has_what_is_known(x: str) -> None:
     assert named == [c for c in CONTROLS if x != "bound" or c not in ("reno", "cubic")]
 
 
+def test_a_baseline_that_is_judged_is_in_the_figure_of_its_bound() -> None:
+    (case,) = parse_cases(CASE, "x")
+    controls = ["cubic", "reno", "bbr3"]
+    of = {c: {"loss": entry(float(k))} for k, c in enumerate(controls)}
+    figure = front_figure(SuiteFigure("t", "C", "bound", "loss"), case, [{"path": "p", "compare": of}], controls)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["cubic", "bbr3"]
+
+
 def test_a_metric_of_some_paths_has_those_alone() -> None:
     (case,) = parse_cases(CASE, "x")
     figure = contest_figure(case.metrics, points(), CONTROLS)

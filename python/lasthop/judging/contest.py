@@ -123,6 +123,29 @@ def flags(
     return found
 
 
+def unknown(points: Sequence[tuple[str, Samples]], candidate: str, case: Case) -> list[dict[str, str]]:
+    """Where the candidate cannot be compared: its value is not known, and the baselines' are.
+
+    A file that never arrives has no completion time: its sender is not better for that.
+    """
+    found = []
+    for path, samples in points:
+        for metric in case.metrics:
+            if not (metric.contested and metric.on(path)):
+                continue
+            counts = {c: _known(samples, c, metric) for c in (candidate, *case.baselines)}
+            least = min(counts[c] for c in case.baselines)
+            if counts[candidate] < min(2, least):
+                why = f"{metric.name} on {path} is known in {counts[candidate]} runs, of each baseline in {least}"
+                found.append({"path": path, "metric": metric.name, "why": why})
+    return found
+
+
+def _known(samples: Samples, control: str, metric: CaseMetric) -> int:
+    """In how many runs of a control the value of a metric is known."""
+    return sum(run.get(metric.name) is not None for run in samples.get(control, {}).values())
+
+
 def _broken(
     points: Sequence[tuple[str, Samples]], candidate: str, case: Case, limits: Limits
 ) -> Iterator[dict[str, Any]]:

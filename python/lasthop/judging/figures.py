@@ -188,9 +188,8 @@ def front_figure(
     figure = study_figure(_SMALL)
     figure.set_size_inches(WIDTH / 2, _SMALL)
     ax = figure.subplots()
-    others = [c for c in controls if c not in case.baselines] or controls[:1]
     for k, control in enumerate(controls):
-        if wanted.x == BOUND and control not in others:  # the bound is theirs
+        if wanted.x == BOUND and k and control in case.baselines:  # the bound is theirs
             continue
         places = [(_x(wanted, case, p, control), _entry(p, control, wanted.y)) for p in of]
         pairs = sorted((at, n) for n, (at, entry) in enumerate(places) if at is not None and entry is not None)

@@ -30,7 +30,7 @@ from lasthop.judging._paths import CasePath, varied
 from lasthop.judging._scenario import ALONE, scenario_of
 from lasthop.judging._variables import CONGESTION, RATE, known_variables, scenario_keys
 from lasthop.judging.case import Case
-from lasthop.judging.contest import compared, comparisons, flags, summary
+from lasthop.judging.contest import compared, comparisons, flags, summary, unknown
 from lasthop.judging.control import Control, control_of, mutated
 from lasthop.judging.point import Point, Task, Work, item_of
 from lasthop.judging.suite import Suite, bundled, chosen, load_suite
@@ -457,20 +457,25 @@ class Judgement:
         limits = {task.point.path.name: known[task.key + task.item]["limits"] for task, _, _ in points
                   if task.key + task.item in known}  # fmt: skip
         found = flags(known_values, self.control.name, case, limits)
+        missing = unknown(known_values, self.control.name, case)
+        shown = [*found, *missing]
         judged = [
             {
                 "path": path,
                 "scenario": hashes[path],
-                "verdict": "flag" if any(f["path"] == path for f in found) else "shown",
-                "why": "; ".join(f["why"] for f in found if f["path"] == path),
+                "verdict": next(
+                    (v for v, of in (("flag", found), ("inconclusive", missing)) if any(f["path"] == path for f in of)),
+                    "shown",
+                ),
+                "why": "; ".join(f["why"] for f in shown if f["path"] == path),
                 "compare": summary(runs, case, path),
                 "flags": [f for f in found if f["path"] == path],
                 "evidence": [],
             }
             for path, runs in known_values
         ]
-        verdict = "error" if errors else "flag" if found else "shown"
-        why = errors[0] if errors else "; ".join(f["why"] for f in found[:3])
+        verdict = "error" if errors else "flag" if found else "inconclusive" if missing else "shown"
+        why = errors[0] if errors else "; ".join(f["why"] for f in (found or missing)[:3])
         more = len(found) - 3
         notes = [*case.notes, *([f"{more} more are flagged"] if more > 0 else [])]
         if found and self.control.name in case.known:

@@ -265,6 +265,9 @@ def _verdict(
     if unknown:
         return "inconclusive", "; ".join(f"{check['name']}: {_said(check, units)}" for check in unknown)
     for point in readings:
+        if set(point["readings"].values()) == {False}:
+            return "fail", f"{point['text']} (no reading of the source holds)"
+    for point in readings:
         if len(set(point["readings"].values())) > 1:
             words = ", ".join(f"{name}: {_holds(holds)}" for name, holds in point["readings"].items())
             return "ambiguous", f"{point['text']} ({words})"
