@@ -288,7 +288,7 @@ def case_of(check: str) -> str:
         ("0.9 * ref > {rtt}", 22, "a rate [bit/s] times a number without a unit is compared with a time [s]"),
         ("{size} / {rtt} > 2 * {rtt} ", 27, "octets per second is compared with a time [s] times a number"),
         ("time(shift(end, {size})) > 1", 26, "argument 2 of 'shift' is data [B], not a time [s]"),
-        ("time_to_reach('x', 1 s, 1 s, start) > 1", 29, "argument 2 of 'time_to_reach' is a time [s], not a rate"),
+        ("time_to_reach('*', 1 s, 1 s, start) > 1", 29, "argument 2 of 'time_to_reach' is a time [s], not a rate"),
         ("sqrt({rtt} * {rtt}) < {rate}", 32, "a time [s] is compared with a rate [bit/s]"),
         ("swings(bbr.bw, 1 s, 2 s, 1 s, start, end) > 3", 25, "a rate [bit/s] is compared with a time [s]"),
         ("{rtt} ^ 2 > {rtt}", 22, "a quantity in s^2 is compared with a time [s]"),
@@ -322,7 +322,8 @@ def test_different_quantities_are_not_compared(check: str, column: int, message:
         "max(cwnd, start, end) <= 2 * {bdp} + {rate} * {rtt} / 8 / 1500",
         "max(cwnd, start, end) * 12000 / {rtt} > ref",
         # A model of shares: seconds over a bare 10.
-        "goodput_of('a', late, end) / goodput_of('*', late, end) < 1 - ({buffer} * 12000 / {rate} + 0.2 + {rtt}) / 10",
+        "goodput_of('judged', late, end) / goodput_of('*', late, end)"
+        " < 1 - ({buffer} * 12000 / {rate} + 0.2 + {rtt}) / 10",
         "max(ssthresh, start, end) < inf",
         "mean(cwnd, start, end) > {cut} and mean(pacing_rate, start, end) > {cut}",
         # Paths differ in what this measures; a metric's unit is its own.

@@ -136,6 +136,8 @@ by = "RFC 0, section 1"
 [case.paths]
 p = { rate = "10 Mbit/s", rtt = "40 ms", most = 5 }
 q = { rate = "10 Mbit/s", rtt = "40 ms", most = 5 }
+[case.scenario.flow.other]
+app = "bulk"
 """
 
 
