@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::adaptation::{Adaptation, CqiConfig, McsRule};
 use super::allocation::{Band, Groups, Rules};
+use super::renewal::Renewal;
 use super::reuse::{BlockRange, Reuse, ReuseConfig, groups_within};
 use super::scheduler::{Policy, Scheduler, SchedulerConfig};
 use lasthop_bearer::{ConfigError, Warning, check, within};
@@ -331,7 +332,8 @@ impl Default for DrxConfig {
 
 /// Semi-persistent scheduling of the downlink (TS 36.321 clause 5.10.1): one assignment on the
 /// PDCCH activates it; from then on the UE has the same resource blocks and MCS every `interval`.
-/// Link adaptation is suspended meanwhile.
+/// Link adaptation is suspended meanwhile, until two blocks in a row have failed in all their
+/// transmissions: then the eNB activates it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PersistentConfig {
@@ -372,12 +374,14 @@ pub struct Persistent {
     pub grant: Option<(Groups, Mcs)>,
     /// Last occasion with data.
     pub used: Tti,
+    /// Failed blocks.
+    renewal: Renewal,
 }
 
 impl Persistent {
     /// Without a grant.
     pub const fn new(config: PersistentConfig) -> Persistent {
-        Persistent { config, grant: None, used: Tti(0) }
+        Persistent { config, grant: None, used: Tti(0), renewal: Renewal::NONE }
     }
     /// True if `tti` is an occasion of the grant, by the UE's `phase`.
     pub const fn is_occasion(&self, tti: Tti, phase: u64) -> bool {
@@ -387,6 +391,14 @@ impl Persistent {
     pub fn active(&self, tti: Tti) -> Option<(Groups, Mcs)> {
         let rested = tti.0.saturating_sub(self.used.0) / self.config.interval;
         self.grant.filter(|_| rested <= self.config.release_after)
+    }
+    /// Counts a block of the UE that was decoded, or that failed in all its transmissions. After too
+    /// many failures the next data activates the grant again.
+    pub const fn on_block(&mut self, decoded: bool) {
+        self.renewal.on_block(decoded);
+        if self.renewal.is_due() {
+            (self.grant, self.renewal) = (None, Renewal::NONE);
+        }
     }
     /// True if occasions of this grant and of `other` ever coincide.
     pub const fn meets(&self, phase: u64, other: &Persistent, other_phase: u64) -> bool {

@@ -8,6 +8,7 @@ pub mod multiplex;
 pub mod pdu;
 pub mod phr;
 pub mod random_access;
+pub mod renewal;
 pub mod reuse;
 pub mod sidelink;
 pub mod sl_sch;

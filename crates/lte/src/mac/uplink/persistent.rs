@@ -4,13 +4,15 @@ use lasthop_units::Tti;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::mac::renewal::Renewal;
 use crate::phy::RbSet;
 use lasthop_bearer::{ConfigError, Warning, check};
 
 /// Semi-persistent scheduling of the uplink (TS 36.321 clause 5.10.2): one grant activates it; from
 /// then on the UE has the same resource blocks and MCS every `interval`, without a grant on the
 /// PDCCH and without a request. Retransmissions are those of any block. The UE's first data leads
-/// to its activation.
+/// to its activation; after two blocks in a row that failed in all their transmissions the eNB
+/// activates it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UplinkPersistentConfig {
@@ -67,6 +69,8 @@ pub struct UplinkPersistent {
     grant: Option<ConfiguredGrant>,
     /// Consecutive blocks without data.
     empty: u64,
+    /// Failed blocks, as the eNB counts them.
+    pub renewal: Renewal,
     /// The occasion that was prepared last.
     pub occasion: Tti,
 }
@@ -74,7 +78,7 @@ pub struct UplinkPersistent {
 impl UplinkPersistent {
     /// Without a grant.
     pub const fn new(config: UplinkPersistentConfig) -> UplinkPersistent {
-        UplinkPersistent { config, grant: None, empty: 0, occasion: Tti(0) }
+        UplinkPersistent { config, grant: None, empty: 0, renewal: Renewal::NONE, occasion: Tti(0) }
     }
 
     /// The grant, while it is active.
@@ -85,11 +89,12 @@ impl UplinkPersistent {
     /// Activates `grant`, whose first occasion is already prepared.
     pub const fn activate(&mut self, grant: ConfiguredGrant) {
         (self.grant, self.empty, self.occasion) = (Some(grant), 0, grant.start);
+        self.renewal = Renewal::NONE;
     }
 
     /// Releases the grant.
     pub const fn release(&mut self) {
-        self.grant = None;
+        (self.grant, self.renewal) = (None, Renewal::NONE);
     }
 
     /// The occasion after the last one that was prepared.

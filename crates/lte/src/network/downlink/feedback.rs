@@ -57,7 +57,13 @@ impl RadioNetwork {
             return;
         };
         let (config, stats) = (&self.cells[link.serving].config, &mut link.downlink.stats);
-        match cx.on_feedback(now, config, stats, process, feedback) {
+        let verdict = cx.on_feedback(now, config, stats, process, feedback);
+        if let Some(p) = &mut link.downlink.persistent
+            && let Some(verdict @ (Verdict::Acknowledged | Verdict::GivenUp)) = verdict
+        {
+            p.on_block(verdict == Verdict::Acknowledged);
+        }
+        match verdict {
             None | Some(Verdict::Acknowledged) => {}
             Some(Verdict::Again) => self.attachment(ue).wake(Direction::Downlink),
             Some(Verdict::GivenUp) => {

@@ -3,6 +3,7 @@
 use lasthop_units::{Tti, UeId};
 
 use super::super::calendar::Due;
+use super::super::trace::Step;
 use super::Granting;
 use crate::mac::uplink::{ConfiguredGrant, fewest_blocks, tbs_bytes};
 use crate::network::state::plan::{Content, Granted};
@@ -14,25 +15,29 @@ impl Granting<'_> {
     /// `at` may be retransmitted: a retransmission stays on its blocks.
     #[inline]
     pub(in crate::network) fn persistent_blocks(&self, at: Tti) -> RbSet {
+        self.persistent_blocks_but(at, None)
+    }
+
+    /// [`persistent_blocks`](Self::persistent_blocks) without those of one UE.
+    #[inline]
+    fn persistent_blocks_but(&self, at: Tti, ue: Option<UeId>) -> RbSet {
         let c = &self.cell.uplink;
         let again = u64::from(c.config.harq.transmissions) - 1;
-        c.persistent.iter().filter_map(|ue| self.links[*ue].uplink.persistent.as_ref()).fold(
-            RbSet::EMPTY,
-            |mut set, p| {
-                set |= p.blocks_near(at, again);
-                set
-            },
-        )
+        let others = c.persistent.iter().filter(|other| Some(**other) != ue);
+        others.filter_map(|ue| self.links[*ue].uplink.persistent.as_ref()).fold(RbSet::EMPTY, |mut set, p| {
+            set |= p.blocks_near(at, again);
+            set
+        })
     }
 
     /// The smallest run of blocks of `free` that carries the configured bytes of the
     /// semi-persistent grant of `ue`, none of which another grant ever has at the same time. None:
-    /// there is no such run, or the grant is active, or `ue` has none.
+    /// there is no such run, or `ue` has no such grant.
     pub(super) fn size_of_activation(&self, target: Tti, ue: UeId, free: RbSet) -> Option<Granted> {
         let c = &self.cell.uplink;
         let link = &self.links[ue].uplink;
         let cx = &self.contexts[ue].uplink;
-        let own = link.persistent.filter(|p| p.grant().is_none())?;
+        let own = link.persistent?;
         let again = u64::from(c.config.harq.transmissions) - 1;
         let mut free = free;
         for other in c.persistent.iter().filter(|other| **other != ue) {
@@ -85,6 +90,24 @@ impl Granting<'_> {
         }
     }
 
+    /// Activates the grant of `ue` again for its occasion `target`, by the channel as it is now. None:
+    /// there is no room, or the UE does not receive the activation; the grant stays as it was.
+    #[cold]
+    fn renew(&mut self, ue: UeId, target: Tti) -> Option<ConfiguredGrant> {
+        self.sound(ue);
+        let others = self.persistent_blocks_but(target, Some(ue));
+        let c = &mut self.cell.uplink;
+        let free = c.band.without(c.plan.slot(target).used).without(others);
+        let Granted { rbs, mcs, bytes, .. } = self.size_of_activation(target, ue, free)?;
+        self.trace.step(self.tti, Step::Grant, ue, target, u64::from(bytes), rbs);
+        if self.cell.uplink.config.control_errors && self.misses_grant(ue) {
+            return None;
+        }
+        let grant = ConfiguredGrant { start: target, rbs, mcs, bytes };
+        self.links[ue].uplink.persistent.as_mut()?.activate(grant);
+        Some(grant)
+    }
+
     /// Prepares the UE's semi-persistent grant for `target`, on which it transmits with data or
     /// without.
     // TS 36.321 v15.1.0 clause 5.4.1 [unverified]: if an uplink grant for this TTI has been
@@ -96,6 +119,7 @@ impl Granting<'_> {
         };
         let Some(grant) = p.grant() else { return };
         p.occasion = target;
+        let renews = p.renewal.is_due();
         let slot = self.cell.uplink.plan.slot(target);
         let again = |g: &Granted| g.ue == ue && g.content == Content::Again;
         // Not in the TTI of an Msg3 of the UE.
@@ -103,7 +127,8 @@ impl Granting<'_> {
             let flushed = slot.granted.iter().find(|g| again(g)).map_or(RbSet::EMPTY, |g| g.rbs);
             slot.used = slot.used.without(flushed);
             slot.granted.retain(|g| !again(g));
-            let ConfiguredGrant { rbs, mcs, bytes, .. } = grant;
+            let renewed = if renews { self.renew(ue, target) } else { None };
+            let ConfiguredGrant { rbs, mcs, bytes, .. } = renewed.unwrap_or(grant);
             self.clear_for_occasion(target, rbs);
             let slot = self.cell.uplink.plan.slot(target);
             debug_assert!(slot.used.and(rbs).is_empty(), "{target:?}: the blocks of an occasion given away");

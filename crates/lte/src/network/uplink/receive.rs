@@ -66,7 +66,11 @@ impl Granting<'_> {
         if p.transmissions == 1 && (decoded || p.mcs > lowest) {
             cx.quality.first_transmission(decoded);
         }
-        if decoded { self.receive(ue, process) } else { self.fail(ue, process) }
+        let outcome = if decoded { self.receive(ue, process) } else { self.fail(ue, process) };
+        if let (Some(p), false) = (&mut self.links[ue].uplink.persistent, matches!(outcome, Outcome::Again)) {
+            p.renewal.on_block(decoded);
+        }
+        outcome
     }
 
     /// Processes a decoded block: its contents, and ACK on PHICH.

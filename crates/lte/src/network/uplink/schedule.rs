@@ -149,7 +149,8 @@ impl Granting<'_> {
                 (false, false) => (free.len() / left).max(min),
             };
             let ue = c.candidates[c.order[rank]].ue;
-            let activation = self.size_of_activation(target, ue, free);
+            let inactive = self.links[ue].uplink.persistent.is_some_and(|p| p.grant().is_none());
+            let activation = if inactive { self.size_of_activation(target, ue, free) } else { None };
             let Some(granted) = activation.or_else(|| self.size_of_grant(ue, share, free)) else {
                 if free.is_empty() {
                     break;
