@@ -272,7 +272,7 @@ def _print_parts(budget: Budget) -> None:
 def _print_losses(budget: Budget, each: bool) -> None:
     bursts = [[x] for x in budget.losses] if each or len(budget.losses) <= LOSSES else _bursts(budget.losses)
     shown = bursts if each else bursts[:LOSSES]
-    rows = [(*_extent(burst), burst[0].place, burst[0].cause, burst[0].stage or "", _what(burst)) for burst in shown]
+    rows = [(*_extent(burst), burst[0].where, burst[0].cause, burst[0].stage or "", _what(burst)) for burst in shown]
     heads = ["lost at (s)", "packet", "count", "where", "cause", "stage", "what"]
     # Without the table `stages` nothing says which.
     left_out = 7 if any(x.stage for x in budget.losses) else heads.index("stage")
@@ -293,7 +293,7 @@ def _bursts(losses: list[Loss]) -> list[list[Loss]]:
     found: list[list[Loss]] = []
     for x in losses:
         last = found[-1][-1] if found else None
-        same = last is not None and (last.place, last.cause, last.stage) == (x.place, x.cause, x.stage)
+        same = last is not None and (last.where, last.cause, last.stage) == (x.where, x.cause, x.stage)
         if last is not None and same and x.at_ns - last.at_ns <= BURST_NS:
             found[-1].append(x)
         else:

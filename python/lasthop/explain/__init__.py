@@ -101,7 +101,8 @@ def _directed(budget: Budget, route: Route) -> Budget:
         way = "ack" if cause.name == "ack-lost" else cause.way
         return replace(cause, direction=route.direction_of(cause.place, way)) if way else cause
 
-    return replace(budget, parts=[replace(part, cause=directed(part.cause)) for part in budget.parts])
+    losses = [replace(x, direction=route.direction_of(x.place, x.way)) if x.way else x for x in budget.losses]
+    return replace(budget, parts=[replace(p, cause=directed(p.cause)) for p in budget.parts], losses=losses)
 
 
 def _timeouts(results: Results, budget: Budget, row: dict[str, Any]) -> int:

@@ -83,7 +83,7 @@ def _estimate_tcp(
     keys = Keys()
     total, bins = _divided(keys, [(a, b, sender.shares(a, b)) for a, b in pairwise(moments)], edges)
     parts = largest_first(keys, total)
-    losses = losses_of(results, flow, start, end)
+    losses = losses_of(results, row, start, end)
     timeline = timeline_of(keys, parts, edges, bins)
     budget = Budget(flow, "tcp", start, end, end - start, parts, None, False, losses, timeline)
     waiting = sender.waiting
@@ -159,7 +159,7 @@ def _estimate_datagrams(results: Results, row: dict[str, Any], interval: tuple[i
         f"rest is divided by the octets in {waiting.sources or 'no queue, none was sampled'}{waiting.extent}. "
         f"For an exact budget {RECORD}."
     )
-    losses = losses_of(results, flow, start, end)
+    losses = losses_of(results, row, start, end)
     budget = Budget(flow, row["transport"], start, end, whole, largest_first(keys, total), packets, False, losses, None)
     return replace(budget, notes=[note, *indistinct(budget)] if packets else [])
 

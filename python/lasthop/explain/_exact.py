@@ -96,7 +96,7 @@ def _tcp_budget(
     sweep(stays, places, moments, account.take)
     parts = largest_first(keys, account.total)
     timeline = timeline_of(keys, parts, edges, account.bins)
-    losses = losses_of(results, flow, start, end)
+    losses = losses_of(results, row, start, end)
     notes = doubts(account.missing, account.doubled)
     return Budget(flow, "tcp", start, end, end - start, parts, None, True, losses, timeline, notes)
 
@@ -276,7 +276,7 @@ def _datagram_budget(
     np.add.at(bins, (stays.key, bin_of[stays.weight]), length)
     np.add.at(bins[unaccounted], bin_of, gaps)
     parts = largest_first(keys, total)
-    losses = losses_of(results, flow, start, end)
+    losses = losses_of(results, row, start, end)
     return Budget(
         flow, row["transport"], start, end, int((until - since).sum()), parts, len(number), True, losses,
         timeline_of(keys, parts, edges, bins), doubts(int(np.maximum(gaps, 0).sum()), int(np.maximum(-gaps, 0).sum())),

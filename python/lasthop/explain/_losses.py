@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from lasthop.explain._model import Loss, Pdu
 from lasthop.explain._tables import column, columns_of, nanoseconds, of_flow
@@ -17,19 +18,24 @@ if TYPE_CHECKING:
 
 PDUS = ("packet", "layer", "direction", "sn", "first_octet", "end_octet", "sent_s", "sends", "lost")
 DROPS = ("time_s", "packet", "flow", "where", "cause", "size", "retransmission")
+#: Octets of the longest TCP segment without data: headers of IPv6 and TCP with all their options.
+LONGEST_ACK = 100
 #: The stage of a packet that was not let in.
 ENTRY = "entry"
 #: Stages out of which a full queue may drop a packet to let another in.
 QUEUES = ("queue", "rlc-queue", "wifi-queue")
 
 
-def losses_of(results: Results, flow: str, start_ns: int, end_ns: int) -> list[Loss]:
-    """The packets of a flow that were dropped between two moments, in order."""
+def losses_of(results: Results, row: dict[str, Any], start_ns: int, end_ns: int) -> list[Loss]:
+    """The dropped packets of the flow of a row of `flows` between two moments, in order."""
     if "drops" not in results.table_names:
         return []
+    flow = row["flow"]
     drops = of_flow(columns_of(results, "drops", DROPS), flow)
     at = nanoseconds(column(drops, "time_s"))
-    drops = drops.filter(pa.array((at >= start_ns) & (at <= end_ns)))
+    within = (at >= start_ns) & (at <= end_ns)
+    ways = ways_of(column(drops, "size"), row)[within].tolist()
+    drops = drops.filter(pa.array(within))
     rows = drops.to_pylist()
     numbers = [row["packet"] for row in rows]
     stages = _last_stages(results, {row["packet"]: (row["where"], row["cause"]) for row in rows})
@@ -47,9 +53,32 @@ def losses_of(results: Results, flow: str, start_ns: int, end_ns: int) -> list[L
             _what(segments.get(row["packet"]), pdus.get(row["packet"], []), blocks.get(row["packet"])),
             row["retransmission"],
             pdus.get(row["packet"], []),
+            way,
         )
-        for row in rows
+        for row, way in zip(rows, ways, strict=True)
     ]
+
+
+def ways_of(sizes: NDArray[Any], row: dict[str, Any]) -> NDArray[np.str_]:
+    """Whether each dropped packet of a flow was data or an ACK.
+
+    The table `drops` does not say. The row of `flows` counts those that were data. Where these are
+    some of a TCP flow's, sizes tell them apart if they lead to the same count.
+
+    Args:
+        sizes: of all dropped packets of the flow [octets].
+        row: of the flow in the table `flows`.
+
+    Returns:
+        "data", "ack" or, where it is not known, "", for each packet.
+    """
+    data = row.get("lost_dropped")
+    if data in (0, len(sizes)):
+        return np.full(len(sizes), "data" if data else "ack")
+    is_data = sizes > LONGEST_ACK
+    if row["transport"] != "tcp" or is_data.sum() != data:
+        return np.full(len(sizes), "")
+    return np.where(is_data, "data", "ack")
 
 
 def _stage(last: str | None, pdus: list[Pdu]) -> str | None:

@@ -199,6 +199,16 @@ class Loss:
     retransmission: bool | None
     #: The PDUs of RLC or 802.11 in which it was lost; none: not recorded, or it was in none.
     pdus: list[Pdu] = field(default_factory=list)
+    #: "data", "ack" or, where the run does not say which it was, empty.
+    way: str = ""
+    #: Of a bearer, mobile or station that the flow passes in both directions: "downlink" or
+    #: "uplink".
+    direction: str = ""
+
+    @property
+    def where(self) -> str:
+        """The place with its direction, for tables and sentences."""
+        return f"{self.place} {self.direction}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -274,6 +284,8 @@ class Budget:
                     "packet": x.packet,
                     "at_ns": x.at_ns,
                     "where": x.place,
+                    "direction": x.direction,
+                    "way": x.way,
                     "cause": x.cause,
                     "size": x.size,
                     "stage": x.stage,

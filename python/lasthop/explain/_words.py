@@ -73,7 +73,7 @@ def _why(budget: Budget, place: str) -> str:
 
 
 def _of_losses(budget: Budget) -> list[str]:
-    by = Counter((x.place, x.cause) for x in budget.losses if x.cause not in KEPT_BACK)
+    by = Counter((x.where, x.cause) for x in budget.losses if x.cause not in KEPT_BACK)
     kept = Counter(x.place for x in budget.losses if x.cause in KEPT_BACK)
     found = []
     if len(by) == 1:
