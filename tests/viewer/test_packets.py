@@ -28,6 +28,42 @@ def test_a_table_is_filtered(drive: Results, sheet: Sheet, tmp_path: Path) -> No
     page.get_by_label("Filter rows").fill("snd_cwnd > 40 and flow = download")
     wanted = sum(r["snd_cwnd"] > 40 and r["flow"] == "download" for r in drive.tcp.to_pylist())
     expect(page.get_by_text(f"{wanted} of {drive.tcp.num_rows} rows")).to_be_visible()
+    page.get_by_label("Filter rows").fill("snd_cwd > 40")
+    expect(page.get_by_text("The table has no column 'snd_cwd'.")).to_be_visible()
+    lefts = "(row) => [...row.querySelectorAll('span')].map((s) => s.getBoundingClientRect().left)"
+    head, first = (page.locator(f"#tables {row}").first.evaluate(lefts) for row in (".grid-head", ".grid-space > div"))
+    assert first == pytest.approx(head), "columns are below their heads"
+
+
+def test_packets_are_zoomed_where_they_are_drawn(drive: Results, sheet: Sheet, tmp_path: Path) -> None:
+    sheet.opened(run_report(drive), tmp_path)
+    page = sheet.page
+    canvas = page.locator("canvas.ways")
+    canvas.focus()
+    page.keyboard.press("+")
+    page.wait_for_function("() => document.querySelector('output').textContent === '0.25 s to 0.75 s'")
+    page.keyboard.press("0")
+    page.wait_for_function("() => document.querySelector('output').textContent === '0 s to 1 s'")
+    box = canvas.bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + 40
+    page.mouse.move(x, y)
+    expect(page.locator(".ways-cursor")).to_be_visible()
+    page.mouse.down()
+    page.mouse.move(x + 120, y)
+    expect(page.locator(".ways-selection")).to_be_visible()
+    page.mouse.up()
+    expect(page.locator(".ways-selection")).to_be_hidden()
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(100)
+    low, high = shown(sheet)
+    assert 0.4 < low < high < 0.75
+    assert page.locator(".life caption").count() == 0, "a drag chooses no packet"
+    page.mouse.dblclick(x, y)
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(100)
+    assert shown(sheet) == (0, 1)
+    assert sheet.wrong == []
 
 
 def test_a_packet_is_followed_by_keyboard(drive: Results, sheet: Sheet, tmp_path: Path) -> None:
@@ -55,10 +91,10 @@ def test_packets_are_drawn_through_the_layers_where_the_run_has_recorded_them(
     page.locator("canvas.ways").scroll_into_view_if_needed()
     senders = {r["packet"]: r["node"] for r in explained.packets.to_pylist() if r["event"] == "sent"}
     lanes = {(r["stage"], r["where"], senders[r["packet"]]) for r in explained.stages.to_pylist()}
-    page.wait_for_function(f"() => document.querySelector('canvas.ways').clientHeight === {len(lanes) * 22 + 40}")
+    page.wait_for_function(f"() => document.querySelector('canvas.ways').clientHeight === {len(lanes) * 22 + 62}")
     layered = page.locator("canvas.ways").screenshot()
     page.get_by_label("Drawn").select_option("nodes")
-    page.wait_for_function("() => document.querySelector('canvas.ways').clientHeight === 120")
+    page.wait_for_function("() => document.querySelector('canvas.ways').clientHeight === 142")
     assert page.locator("canvas.ways").screenshot() != layered
     sheet.opened(run_report(drive), tmp_path)
     expect(page.locator("#packets")).to_contain_text("output.explain=true")

@@ -57,6 +57,28 @@ def test_a_run_in_real_time_shows_its_lateness(sheet: Sheet, tmp_path: Path) -> 
     assert sheet.wrong == []
 
 
+def test_drops_have_their_direction_and_marks_their_names(sheet: Sheet, tmp_path: Path) -> None:
+    run = lh.Scenario.load("lte-rlc-um").with_({"scenario.duration": "5 s"}).run()
+    sheet.opened(run_report(run), tmp_path)
+    drops = sheet.page.locator("#overview table", has_text="Drops of data and ACKs").locator("tbody tr")
+    cells = [row.locator("td").all_text_contents() for row in drops.all()]
+    assert sorted(c[0] for c in cells) == ["radio downlink", "radio uplink"]
+    assert sum(int(c[3]) for c in cells) == run.drops.num_rows
+    down = next(int(c[3]) for c in cells if c[0] == "radio downlink")
+    assert down == run.flows["lost_dropped"][0].as_py()
+    changes = lh.Scenario.load("change-during-run").run()
+    sheet.opened(run_report(changes), tmp_path)
+    sheet.page.get_by_text("What the 4 marks are").click()
+    rows = sheet.page.get_by_role("region", name="Marks").locator("tbody tr").all()
+    assert [[c.strip() for c in row.locator("td").all_text_contents()[1:]] for row in rows] == [
+        ["flow/first", "rto"],
+        ["link/path", "change"],
+        ["link/path", "change"],
+        ["flow/second", "flow-stop"],
+    ]
+    assert sheet.wrong == []
+
+
 def test_nobody_is_shut_out(drive: Results, sheet: Sheet, tmp_path: Path) -> None:
     sheet.opened(run_report(drive), tmp_path)
     for theme in ("light", "dark"):

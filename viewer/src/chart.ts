@@ -21,7 +21,9 @@ export interface Mark {
   time: number;
   /** The end of an outage; absent: a moment. */
   until?: number;
-  label: string;
+  /** Whose event it is (`ue/car`), and which, as in the table `events`. */
+  source: string;
+  event: string;
   kind: "handover" | "outage" | "timeout" | "other";
 }
 
@@ -145,17 +147,7 @@ export function linked(box: HTMLElement, time: TimeWindow, marks: Mark[], conten
       box,
     );
     const over = plot.over;
-    over.addEventListener(
-      "wheel",
-      (event) => {
-        event.preventDefault();
-        const about = plot!.posToVal(event.offsetX, "x");
-        if (Math.abs(event.deltaX) > Math.abs(event.deltaY) || event.shiftKey) time.pan((event.deltaX || event.deltaY) / 1000);
-        else time.zoom(Math.exp(event.deltaY / 400), about);
-      },
-      { passive: false },
-    );
-    over.addEventListener("dblclick", () => time.showAll());
+    turnable(over, time, (x) => plot!.posToVal(x, "x"));
     redraw(plot);
   }
 
@@ -339,17 +331,52 @@ function label(low: number, high: number): number {
   return Math.floor(Math.log10(Math.max(high, 1))) + 3 + (decimals > 0 ? decimals + 1 : 0);
 }
 
+/** The wheel over an element zooms where it is or moves, a double click shows all; `at` has the time of a place. */
+export function turnable(element: HTMLElement, time: TimeWindow, at: (x: number) => number): void {
+  element.addEventListener(
+    "wheel",
+    (event) => {
+      event.preventDefault();
+      if (Math.abs(event.deltaX) > Math.abs(event.deltaY) || event.shiftKey) time.pan((event.deltaX || event.deltaY) / 1000);
+      else time.zoom(Math.exp(event.deltaY / 400), at(event.offsetX));
+    },
+    { passive: false },
+  );
+  element.addEventListener("dblclick", () => time.showAll());
+}
+
+/** Dashes of the line of a mark, in pixels. */
+function dashes(kind: Mark["kind"]): number[] {
+  return { timeout: [2, 4], outage: [], handover: [6, 3], other: [6, 3] }[kind];
+}
+
+/** The style of a border that looks like the line of a mark. */
+export function borderOf(kind: Mark["kind"]): string {
+  const [drawn] = dashes(kind);
+  return drawn === undefined ? "solid" : drawn < 4 ? "dotted" : "dashed";
+}
+
 /** Draws marks; over something coloured each line is beside one of paper. */
 function drawMarks(u: uPlot, marks: Mark[], isOver: boolean): void {
-  const { ctx } = u;
-  const { left, top, width, height } = u.bbox;
+  markTimes(u.ctx, marks, u.bbox, (t) => u.valToPos(t, "x", true), devicePixelRatio, isOver);
+}
+
+/** Draws marks into a box of a canvas; `at` has the place of a time, `pixel` is what a line is wide. */
+export function markTimes(
+  ctx: CanvasRenderingContext2D,
+  marks: Mark[],
+  { left, top, width, height }: { left: number; top: number; width: number; height: number },
+  at: (time: number) => number,
+  pixel: number,
+  isOver: boolean,
+): void {
   ctx.save();
   ctx.beginPath();
   ctx.rect(left, top, width, height);
   ctx.clip();
   for (const mark of marks) {
-    const x = u.valToPos(mark.time, "x", true);
-    const end = mark.until === undefined ? x : u.valToPos(mark.until, "x", true);
+    const x = at(mark.time);
+    const end = mark.until === undefined ? x : at(mark.until);
     if (end < left || x > left + width) continue;
     ctx.fillStyle = ctx.strokeStyle = token(`--mark-${mark.kind}`);
     if (mark.until !== undefined) {
@@ -359,10 +386,10 @@ function drawMarks(u: uPlot, marks: Mark[], isOver: boolean): void {
     }
     if (isOver) {
       ctx.fillStyle = token("--paper");
-      ctx.fillRect(x - devicePixelRatio, top, 2 * devicePixelRatio, height);
+      ctx.fillRect(x - pixel, top, 2 * pixel, height);
     }
-    ctx.lineWidth = devicePixelRatio;
-    ctx.setLineDash(mark.kind === "timeout" ? [2, 4] : mark.kind === "outage" ? [] : [6, 3]);
+    ctx.lineWidth = pixel;
+    ctx.setLineDash(dashes(mark.kind));
     ctx.beginPath();
     ctx.moveTo(x, top);
     ctx.lineTo(x, top + height);

@@ -42,6 +42,8 @@ export interface RunInfo {
   unplaced: string[];
   /** Where every packet went: packets and octets by what became of them. */
   account: Record<string, { packets: number; bytes: number }>;
+  /** Packets that were dropped where, why and of which flow, the most frequent kinds; null: the run does not say. */
+  drops: { kinds: number; rows: { where: string; cause: string; flow: string; packets: number; octets: number }[] } | null;
   /** Of a run in real time: what its devices lost, a sentence for each node. */
   losses: string[];
   /** Of a run in real time: count, median, 99th percentile and maximum [s] of what was late. */

@@ -45,8 +45,11 @@ export async function life(run: Run, packets: Rows, way: Way): Promise<HTMLEleme
     read("limits"),
     read("tcp", ["time_s", "flow", "snd_nxt", "notsent_bytes"]),
   ]);
-  const lines = happenings({ packets, stages, steps, drops, limits, tcp }, way, seen(run, way));
-  return drawn(lines, way, titleOf(packets, way), stages !== null);
+  const known = seen(run, way);
+  const lines = happenings({ packets, stages, steps, drops, limits, tcp }, way, known);
+  const [first, end] = octets(packets, way.row);
+  const isOrderLost = end > first && way.to?.dropped === false && !known.fromStart;
+  return drawn(lines, way, titleOf(packets, way), stages !== null, isOrderLost);
 }
 
 /** Within which time the rows of `packets` are complete, so that the first of something is the first of it. */
@@ -112,7 +115,7 @@ function ofStream(told: Told, way: Way, first: number, end: number, seen: Seen):
     lines.push({ time: by, text: `written by the application ${text}`, rank: 0 });
   }
   const limit = told.limits === null ? null : limitAt(told.limits, way.flow, way.from.time);
-  if (limit !== null && !again) lines.push({ time: limit.since, until: way.from.time, text: `the sender waits for: ${limit.cause}`, rank: 0 });
+  if (limit !== null && !again) lines.push({ time: way.from.time, text: `until then the sender was limited by ${limit.cause}, since ${seconds(limit.since)}`, rank: 0.5 });
   // The receiver has all octets up to `next` in order.
   const stretches: [number, number][] = [];
   let next = NaN;
@@ -190,11 +193,14 @@ function ofLayers(told: Told, packet: number): Happening[] {
   if (steps !== null) {
     const numbers = steps.numbers("packet");
     const fact = (column: string, i: number, before: string, after = ""): string => (steps.has(column) && steps.text(column, i) !== "" ? `, ${before}${steps.text(column, i)}${after}` : "");
+    // Feedback has the block that it is about in its row.
+    const facts = (i: number): string =>
+      ["ack", "nack"].includes(steps.text("step", i)) ? "" : `${fact("blocks", i, "", " resource blocks")}${fact("bytes", i, "", " B")}${fact("mcs", i, "MCS ")}`;
     for (let i = 0; i < steps.length; i++) {
       if (numbers[i] !== packet) continue;
       lines.push({
         time: steps.numbers("time_s")[i]!,
-        text: `${steps.text("link", i)} ${steps.text("step", i)}: ${steps.text("node", i)} to ${steps.text("to", i)}${fact("blocks", i, "", " resource blocks")}${fact("bytes", i, "", " B")}${fact("mcs", i, "MCS ")}`,
+        text: `${steps.text("link", i)} ${steps.text("step", i)}: ${steps.text("node", i)} to ${steps.text("to", i)}${facts(i)}`,
         rank: 3,
       });
     }
@@ -208,7 +214,7 @@ function ofLayers(told: Told, packet: number): Happening[] {
   return lines;
 }
 
-function drawn(lines: Happening[], way: Way, title: string, hasStages: boolean): HTMLElement {
+function drawn(lines: Happening[], way: Way, title: string, hasStages: boolean, isOrderLost: boolean): HTMLElement {
   // What comes before the sending may be long ago: the bars show the way itself.
   const from = way.from.time;
   const to = Math.max(...lines.map((l) => l.until ?? l.time), from + 1e-9);
@@ -246,6 +252,7 @@ function drawn(lines: Happening[], way: Way, title: string, hasStages: boolean):
         ),
       ),
     ),
+    isOrderLost ? el("p", { class: "mute" }, `When ${way.to!.node} has its octets in order is not in this file, which lacks packets before it: `, el("code", {}, "lasthop view"), " of the folder shows it.") : null,
     hasStages ? null : el("p", { class: "mute" }, "With `output.explain = true` the run records where the packet was at each moment."),
   );
 }

@@ -2,13 +2,13 @@ import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { campaign } from "./campaign";
 import { bands } from "./bands";
-import { timeChart, type Line, type Mark } from "./chart";
+import { borderOf, timeChart, type Line, type Mark } from "./chart";
 import { introduce } from "./causes";
 import { isDark, numberOf } from "./colours";
 import { comparison } from "./compare";
 import { Embedded, Run, Server, type Source } from "./data";
 import { el, listed, section } from "./dom";
-import { seconds } from "./format";
+import { quantity, seconds } from "./format";
 import { map } from "./map";
 import { overview } from "./overview";
 import { packets } from "./packets";
@@ -64,7 +64,7 @@ async function show(main: HTMLElement, runs: Run[]): Promise<void> {
   // All parts ask for their tables at once.
   const marks = runs.map((run) => marksOf(run).catch((): Mark[] => []));
   const shared = [part(() => comparison(runs)), part(() => series(runs, time, marks))];
-  const owns = runs.map((run) => [part(() => why(run)), part(() => overview(run)), part(() => map(run, time)), part(() => packets(run, time)), part(() => tables(run))]);
+  const owns = runs.map((run, k) => [part(() => why(run)), part(() => overview(run)), part(() => map(run, time)), part(() => packets(run, time, marks[k]!)), part(() => tables(run))]);
   const parts: (HTMLElement | null)[] = await Promise.all(shared);
   for (const [k, run] of runs.entries()) {
     const own = (await Promise.all(owns[k]!)).filter((p) => p !== null);
@@ -199,7 +199,7 @@ async function series(runs: Run[], time: TimeWindow, marking: Promise<Mark[]>[])
   }
   const silent = (await Promise.all(runs.map(async (run) => (await uncharted(run)).map((flow) => (runs.length > 1 ? `${run.info.label}: ${flow}` : flow))))).flat();
   const keys = [...new Set(marks.map((m) => m.kind))].map((kind) =>
-    el("span", { class: "key" }, el("i", { class: "swatch", style: `--c:var(--mark-${kind})` }), MARKS[kind] ?? kind),
+    el("span", { class: "key" }, el("i", { class: "swatch", style: `--c:var(--mark-${kind});border-top-style:${borderOf(kind)}` }), MARKS[kind]),
   );
   return section(
     "Time series",
@@ -207,12 +207,43 @@ async function series(runs: Run[], time: TimeWindow, marking: Promise<Mark[]>[])
     el("p", { class: "mute how" }, "Drag to zoom, double-click for the whole run, turn the wheel over a chart to zoom there. Charts move together."),
     bar,
     keys.length > 0 ? el("p", { class: "legend" }, ...keys) : null,
+    marks.length > 0 ? markTable(runs, marksOfRuns) : null,
     el("div", { class: "panels" }, ...stacked, ...charts.map((chart) => chart.figure)),
     silent.length > 0 ? el("p", { class: "mute" }, `${listed(silent)}: no chart of throughput and delay, since the run has recorded them of simulated TCP senders only. With `, el("code", {}, "--set 'output.windows=100 ms'"), " it does.") : null,
   );
 }
 
-const MARKS: Record<string, string> = { handover: "handover", outage: "outage", timeout: "retransmission timeout", other: "change" };
+/** Rows of the list of marks; the table `events` has all. */
+const MOST_MARKS = 100;
+
+/** What each mark of the charts is. */
+function markTable(runs: Run[], marksOfRuns: Mark[][]): HTMLElement {
+  const all = marksOfRuns.flatMap((marks, k) => marks.map((mark) => ({ ...mark, run: runs[k]!.info.label }))).sort((a, b) => a.time - b.time);
+  const ends = all.some((mark) => mark.until !== undefined);
+  const heads = ["At", ...(ends ? ["Lasts"] : []), ...(runs.length > 1 ? ["Run"] : []), "Of", "Event"];
+  const row = (mark: (typeof all)[number]): HTMLElement => {
+    const lasts = ends ? [mark.until === undefined ? "" : quantity(mark.until - mark.time, "s")] : [];
+    const numbers = [seconds(mark.time), ...lasts].map((text) => el("td", { class: "num" }, text));
+    return el("tr", {}, ...numbers, ...[...(runs.length > 1 ? [mark.run] : []), mark.source, mark.event].map((text) => el("td", {}, text)));
+  };
+  return el(
+    "details",
+    {},
+    el("summary", {}, all.length === 1 ? "What the mark is" : all.length > MOST_MARKS ? `What the first ${MOST_MARKS} of ${all.length} marks are` : `What the ${all.length} marks are`),
+    el(
+      "div",
+      { class: "scroll tall", role: "region", tabindex: "0", "aria-label": "Marks" },
+      el(
+        "table",
+        {},
+        el("thead", {}, el("tr", {}, ...heads.map((h, k) => el("th", { scope: "col", class: k === 0 || h === "Lasts" ? "num" : null }, h)))),
+        el("tbody", {}, ...all.slice(0, MOST_MARKS).map(row)),
+      ),
+    ),
+  );
+}
+
+const MARKS: Record<Mark["kind"], string> = { handover: "handover", outage: "outage", timeout: "retransmission timeout", other: "change" };
 
 function navigation(sections: HTMLElement[]): void {
   const nav = document.querySelector("nav ul")!;
@@ -238,7 +269,7 @@ function keyboard(time: TimeWindow): void {
     };
     const found = act[event.key];
     // Arrow keys scroll what has the focus and can be scrolled.
-    if (found === undefined || target.closest("[tabindex='0']") !== null) return;
+    if (found === undefined || (event.key.startsWith("Arrow") && target.closest("[tabindex='0']") !== null)) return;
     event.preventDefault();
     found();
   });

@@ -134,37 +134,25 @@ function cell(rows: Rows, s: Shown, i: number): string {
   return s.unit === "%" ? `${plain(value * 100, 3)} %` : quantity(value, s.unit);
 }
 
-async function drops(run: Run): Promise<HTMLElement | null> {
-  const info = run.table("drops");
-  if (info === undefined) return null;
-  if (info.rows === 0) return el("p", {}, "No packet was dropped.");
-  const rows = await run.rows("drops", ["time_s", "flow", "where", "cause", "size"]);
-  const sizes = rows.numbers("size");
-  const counts = new Map<string, { key: string[]; n: number; octets: number }>();
-  const columns = ["where", "cause", "flow"].map((c) => rows.texts(c));
-  for (let i = 0; i < rows.length; i++) {
-    const key = columns.map((c) => c.at(i));
-    const id = JSON.stringify(key);
-    const found = counts.get(id);
-    if (found === undefined) counts.set(id, { key, n: 1, octets: sizes[i]! });
-    else {
-      found.n++;
-      found.octets += sizes[i]!;
-    }
-  }
-  const sorted = [...counts.values()].sort((a, b) => b.n - a.n);
+/** Where packets were dropped, why and of which flow. */
+function drops(run: Run): HTMLElement | null {
+  const found = run.info.drops;
+  if (found === null) return null;
+  if (found.kinds === 0) return el("p", {}, "No packet was dropped.");
+  const heads = ["Where", "Cause", "Flow"].map((h) => el("th", { scope: "col" }, h));
+  const numbers = ["Packets", "Octets"].map((h) => el("th", { scope: "col", class: "num" }, h));
   return el(
     "div",
     { class: "scroll tall", role: "region", tabindex: "0", "aria-label": "Drops" },
     el(
       "table",
       {},
-      el("caption", {}, sorted.length > MOST ? `Drops of data and ACKs: the ${MOST} most frequent of ${sorted.length} kinds` : "Drops of data and ACKs"),
-      el("thead", {}, el("tr", {}, ...["Where", "Cause", "Flow"].map((h) => el("th", { scope: "col" }, h)), el("th", { scope: "col", class: "num" }, "Packets"), el("th", { scope: "col", class: "num" }, "Octets"))),
+      el("caption", {}, found.kinds > found.rows.length ? `Drops of data and ACKs: the ${found.rows.length} most frequent of ${found.kinds} kinds` : "Drops of data and ACKs"),
+      el("thead", {}, el("tr", {}, ...heads, ...numbers)),
       el(
         "tbody",
         {},
-        ...sorted.slice(0, MOST).map((d) => el("tr", {}, ...d.key.map((k) => el("td", {}, k)), el("td", { class: "num" }, String(d.n)), el("td", { class: "num" }, quantity(d.octets, "B")))),
+        ...found.rows.map((d) => el("tr", {}, ...[d.where, d.cause, d.flow].map((text) => el("td", {}, text)), el("td", { class: "num" }, d.packets.toLocaleString("en")), el("td", { class: "num" }, quantity(d.octets, "B")))),
       ),
     ),
   );

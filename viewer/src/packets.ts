@@ -1,5 +1,6 @@
 /** The way of packets over time, between nodes or through the layers: click a packet and see its life. */
 
+import { markTimes, turnable, type Mark } from "./chart";
 import { colour, token } from "./colours";
 import type { Rows, Run } from "./data";
 import { el, section } from "./dom";
@@ -18,12 +19,16 @@ const LATER = 1000;
 /** Of more flows one is drawn at first: all of them together have hundreds of lanes. */
 const MANY = 4;
 
-export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement | null> {
+/** Pixels below the lanes for the axis of time. */
+const AXIS = 22;
+
+export async function packets(run: Run, time: TimeWindow, marking: Promise<Mark[]>): Promise<HTMLElement | null> {
   if (run.table("packets") === undefined && !run.info.left_out.includes("packets") && run.info.damaged.length === 0) {
     return section("Packets", "packets", el("p", { class: "mute" }, "The run has not recorded its packets. With ", el("code", {}, "--set output.packets=true"), " each can be followed here, with ", el("code", {}, "--set output.explain=true"), " through all layers."));
   }
   if (!run.has("packets")) return null;
   const rows = await run.rows("packets");
+  const marks = await marking;
   const ways = waysOf(rows);
   const starts = Float64Array.from(ways, (w) => w.from.time);
   const nodes = [...new Set(ways.flatMap(nodesOf))];
@@ -52,6 +57,9 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
   };
 
   const canvas = el("canvas", { class: "ways", tabindex: "0", role: "img", "aria-label": "Packets over time; arrow keys choose a packet" });
+  const cursor = el("i", { class: "ways-cursor", hidden: true });
+  const selection = el("i", { class: "ways-selection", hidden: true });
+  const box = el("div", { class: "ways-box" }, canvas, selection, cursor);
   const note = el("p", { class: "mute", role: "status" });
   const life = el("div", { class: "life", "aria-live": "polite" });
   const first = flows.length > MANY ? run.info.explain.flows.find((f) => flows.includes(f)) ?? flows[0]! : "";
@@ -62,6 +70,10 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
   let isSeen = false;
   let isStale = true;
   let isPrinting = false;
+  /** Pixels from where on times are drawn, and how many of them. */
+  let frame = { left: 0, width: 1 };
+  const placeOf = (t: number): number => frame.left + ((t - time.range.from) / (time.range.to - time.range.from)) * frame.width;
+  const timeAt = (x: number): number => time.range.from + ((Math.min(Math.max(x, frame.left), frame.left + frame.width) - frame.left) / frame.width) * (time.range.to - time.range.from);
 
   /** Draws when it is in sight, or comes there. */
   const draw = (): void => {
@@ -91,6 +103,12 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
     return [...found].sort((a, b) => a - b);
   };
 
+  const point = (): void => {
+    const at = time.cursor === null ? -1 : placeOf(time.cursor);
+    cursor.hidden = at < frame.left || at > frame.left + frame.width;
+    cursor.style.left = `${at}px`;
+  };
+
   const paint = (): void => {
     // What is printed before the stages are there is drawn from node to node.
     const isThrough = isLayered && (layers !== null || !isPrinting);
@@ -102,7 +120,8 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
     const width = canvas.clientWidth;
     const used = usedLanes(isThrough);
     const lanes = used.map((lane) => (isThrough ? layers!.lanes : nodes)[lane]!);
-    const height = isThrough ? lanes.length * 22 + 40 : Math.max(lanes.length * 56, 120);
+    const bottom = isThrough ? lanes.length * 22 + 40 : Math.max(lanes.length * 56, 120);
+    const height = bottom + AXIS;
     const scale = devicePixelRatio;
     canvas.width = width * scale;
     canvas.height = height * scale;
@@ -113,10 +132,13 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
     const { from, to } = time.range;
     // Names have their place on the left; on a small screen they stand above their lanes.
     const isNarrow = width < 600;
-    const gutter = isThrough ? (isNarrow ? 4 : Math.min(Math.max(...lanes.map((l) => ctx.measureText(l).width)) + 12, 260)) : 64;
-    const x = (t: number): number => gutter + ((t - from) / (to - from)) * (width - gutter - 8);
+    const longestName = Math.max(...lanes.map((l) => ctx.measureText(l).width), 0) + 12;
+    const gutter = isThrough && isNarrow ? 4 : Math.min(Math.max(longestName, 40), isNarrow ? 110 : 260);
+    frame = { left: gutter, width: Math.max(width - gutter - 8, 1) };
+    point();
+    const x = placeOf;
     const row = new Map(used.map((lane, k) => [lane, k]));
-    const heightOf = (k: number): number => 24 + (k * (height - 48)) / Math.max(lanes.length - 1, 1);
+    const heightOf = (k: number): number => 24 + (k * (bottom - 48)) / Math.max(lanes.length - 1, 1);
     const ofLane = (lane: number): number => heightOf(row.get(lane) ?? 0);
     const y = (node: string): number => ofLane(nodes.indexOf(node));
     ctx.strokeStyle = token("--line");
@@ -126,24 +148,25 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
       ctx.moveTo(gutter, heightOf(k));
       ctx.lineTo(width, heightOf(k));
       ctx.stroke();
-      if (!isThrough) ctx.fillText(name.slice(0, 9), 2, heightOf(k) + 4);
-      else if (!isNarrow) ctx.fillText(fitted(ctx, name, gutter - 8), 2, heightOf(k) + 4);
+      if (!isThrough || !isNarrow) ctx.fillText(fitted(ctx, name, gutter - 8), 2, heightOf(k) + 4);
     }
+    axis(ctx, from, to, frame, bottom);
     const all = seen();
     // Of more than can be told apart every so many is drawn.
     const every = Math.ceil(all.length / MOST);
     const wanted = every > 1 ? all.filter((way, i) => i % every === 0 || way === chosen) : all;
     note.textContent =
       every > 1
-        ? `${all.length.toLocaleString("en")} packets ${excerpt.length > 0 ? "of this file " : ""}between ${seconds(from)} and ${seconds(to)}, one in ${every} is drawn: zoom in to see each (drag in a chart above, or +).`
+        ? `${all.length.toLocaleString("en")} packets ${excerpt.length > 0 ? "of this file " : ""}between ${seconds(from)} and ${seconds(to)}, one in ${every} is drawn: zoom in to see each (drag, turn the wheel, or +).`
         : `${all.length.toLocaleString("en")} packets ${excerpt.length > 0 ? "of this file " : ""}between ${seconds(from)} and ${seconds(to)}. Click one, or use the arrow keys.`;
     drawn = [];
     ctx.save();
     ctx.beginPath();
-    ctx.rect(gutter, 0, width - gutter, height);
+    ctx.rect(gutter, 0, width - gutter, bottom);
     ctx.clip();
     ctx.fillStyle = token("--band");
-    for (const s of excerpt) ctx.fillRect(x(s.from_s), 0, Math.max(x(s.to_s) - x(s.from_s), 1), height);
+    for (const s of excerpt) ctx.fillRect(x(s.from_s), 0, Math.max(x(s.to_s) - x(s.from_s), 1), bottom);
+    markTimes(ctx, marks, { left: gutter, top: 0, width: frame.width, height: bottom }, x, 1, false);
     // The chosen one over all others.
     const last = wanted.filter((way) => way === chosen);
     for (const way of last.length > 0 ? [...wanted.filter((way) => way !== chosen), ...last] : wanted) {
@@ -185,7 +208,32 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
       lifeOf(run, rows, way).then(show, (error: unknown) => show(el("p", { class: "error", role: "alert" }, error instanceof Error ? error.message : String(error))));
     }
   };
+  // A drag with the mouse shows a part, as in the charts; a finger moves the page.
+  let dragged: { from: number; to: number } | null = null;
+  canvas.addEventListener("mousedown", (event) => {
+    if (event.button !== 0) return;
+    dragged = { from: event.offsetX, to: event.offsetX };
+    const move = (moved: MouseEvent): void => {
+      if (dragged === null) return;
+      dragged.to = moved.clientX - canvas.getBoundingClientRect().left;
+      const [left, right] = [Math.min(dragged.from, dragged.to), Math.max(dragged.from, dragged.to)].map((p) => placeOf(timeAt(p))) as [number, number];
+      selection.hidden = !isDrag(dragged);
+      Object.assign(selection.style, { left: `${left}px`, width: `${right - left}px` });
+    };
+    const end = (): void => {
+      removeEventListener("mousemove", move);
+      selection.hidden = true;
+      if (dragged !== null && isDrag(dragged)) time.show(timeAt(Math.min(dragged.from, dragged.to)), timeAt(Math.max(dragged.from, dragged.to)));
+    };
+    addEventListener("mousemove", move);
+    addEventListener("mouseup", end, { once: true });
+  });
+  canvas.addEventListener("mousemove", (event) => time.point(timeAt(event.offsetX)));
+  canvas.addEventListener("mouseleave", () => time.point(null));
+  turnable(canvas, time, timeAt);
+  time.addEventListener("cursor", point);
   canvas.addEventListener("click", (event) => {
+    if (dragged !== null && isDrag(dragged)) return;
     let best: { way: Way; d: number } | null = null;
     for (const d of drawn) {
       const distance = Math.min(...d.lines.map((l) => toSegment(event.offsetX, event.offsetY, l)), Infinity);
@@ -237,7 +285,38 @@ export async function packets(run: Run, time: TimeWindow): Promise<HTMLElement |
     hasLayers ? el("label", { class: "how" }, "Drawn ", over) : null,
   );
   const hint = !hasLayers ? el("p", { class: "mute" }, "Drawn from node to node. With ", el("code", {}, "--set output.explain=true"), " the run records in which layer each packet was, and they are drawn through the layers.") : null;
-  return section("Packets", "packets", excerptOf(run, time), choices.childElementCount > 0 ? choices : null, note, canvas, hint, life);
+  return section("Packets", "packets", excerptOf(run, time), choices.childElementCount > 0 ? choices : null, note, box, hint, life);
+}
+
+/** Whether the mouse was moved between pressing and releasing it. */
+function isDrag(way: { from: number; to: number }): boolean {
+  return Math.abs(way.to - way.from) > 3;
+}
+
+/** Times below the lanes, each with a line through them. */
+function axis(ctx: CanvasRenderingContext2D, from: number, to: number, { left, width }: { left: number; width: number }, bottom: number): void {
+  const [first, step] = ticksOf(from, to, Math.max(Math.floor(width / 110), 1));
+  ctx.save();
+  ctx.textAlign = "center";
+  for (let k = 0; first + k * step <= to; k++) {
+    const t = first + k * step;
+    const x = left + ((t - from) / (to - from)) * width;
+    ctx.beginPath();
+    ctx.moveTo(x, 0);
+    ctx.lineTo(x, bottom + 4);
+    ctx.stroke();
+    const text = seconds(t);
+    const half = ctx.measureText(text).width / 2;
+    ctx.fillText(text, Math.min(Math.max(x, half), left + width + 8 - half), bottom + 17);
+  }
+  ctx.restore();
+}
+
+/** The first tick and the distance between ticks of an axis with at most so many: 1, 2 or 5 times a power of ten. */
+export function ticksOf(from: number, to: number, most: number): [number, number] {
+  const power = 10 ** Math.floor(Math.log10((to - from) / most));
+  const step = ([1, 2, 5, 10].find((n) => (to - from) / (n * power) <= most) ?? 10) * power;
+  return [Math.ceil(from / step - 1e-9) * step, step];
 }
 
 /** The nodes between which a packet is drawn: what is lost ends below its sender. */

@@ -275,7 +275,10 @@ const OUTAGES: Record<string, string[]> = {
   "rlc-reset-started": ["rlc-reset-done"],
 };
 
-/** Handovers, outages and timeouts, which every chart marks. */
+/** What else happens once and may change every line. */
+const CHANGES = ["mode-switch", "start", "stop", "flow-stop", "flow-pause", "flow-resume"];
+
+/** Handovers, outages, timeouts and changes, which every chart marks. */
 export async function marksOf(run: Run): Promise<Mark[]> {
   if (!run.has("events")) return [];
   const rows = await run.rows("events", ["time_s", "source", "kind", "detail"]);
@@ -294,16 +297,16 @@ export async function marksOf(run: Run): Promise<Mark[]> {
         open.splice(k, 1);
       }
     }
-    const label = `${source}: ${kind}`;
+    const what = { source, event: kind };
     const ends = OUTAGES[kind];
     if (ends !== undefined) {
-      const mark: Mark = { time: time[i]!, label, kind: kind === "handover-start" ? "handover" : "outage" };
+      const mark: Mark = { time: time[i]!, ...what, kind: kind === "handover-start" ? "handover" : "outage" };
       open.push({ source, ends, mark });
       marks.push(mark);
     } else if (kind === "rto") {
-      marks.push({ time: time[i]!, label, kind: "timeout" });
-    } else if (kind === "mode-switch" || kind.startsWith("change")) {
-      marks.push({ time: time[i]!, label, kind: "other" });
+      marks.push({ time: time[i]!, ...what, kind: "timeout" });
+    } else if (CHANGES.includes(kind) || kind.startsWith("change")) {
+      marks.push({ time: time[i]!, ...what, kind: "other" });
     }
   }
   // Marks help while there are few of them.

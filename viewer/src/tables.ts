@@ -4,13 +4,15 @@ import type { Rows, Run, TableInfo } from "./data";
 import { el, section } from "./dom";
 
 const ROW = 26;
+/** Pixels for the bar that moves a table sideways, and its borders. */
+const SIDEWAYS = 20;
 const VIEW = 420;
 
 export function tables(run: Run): HTMLElement {
   const choice = el(
     "select",
     { id: `tables-choice-${run.info.id}` },
-    ...run.info.tables.map((t) => el("option", { value: t.name }, `${t.name} (${t.rows.toLocaleString("en")} rows)`)),
+    ...run.info.tables.map((t) => el("option", { value: t.name }, `${t.name} (${rowsOf(t.rows)})`)),
   );
   const place = el("div", {});
   const show = async (): Promise<void> => {
@@ -49,10 +51,10 @@ function grid(rows: Rows, info: TableInfo): HTMLElement {
   const head = el(
     "div",
     { class: "grid-row grid-head", role: "row", style: template },
-    ...info.columns.map((c) => el("span", { role: "columnheader", title: `${c.description}${c.unit ? ` [${c.unit}]` : ""}` }, c.name)),
+    ...info.columns.map((c) => el("span", { role: "columnheader", class: c.type === "number" ? "num" : null, title: `${c.description}${c.unit ? ` [${c.unit}]` : ""}` }, c.name)),
   );
   const space = el("div", { class: "grid-space" });
-  const body = el("div", { class: "grid-body", tabindex: "0", role: "table", "aria-label": `Table ${info.name}`, "aria-rowcount": rows.length, style: `height:${VIEW}px` }, head, space);
+  const body = el("div", { class: "grid-body", tabindex: "0", role: "table", "aria-label": `Table ${info.name}`, "aria-rowcount": rows.length, style: `height:${Math.min(VIEW, (rows.length + 1) * ROW + SIDEWAYS)}px` }, head, space);
   let matching: Int32Array | null = null;
 
   const draw = (): void => {
@@ -72,7 +74,8 @@ function grid(rows: Rows, info: TableInfo): HTMLElement {
     );
   };
   const apply = (): void => {
-    const accepts = predicate(filter.value, rows, info);
+    const wrong = problem(filter.value, info);
+    const accepts = wrong === null ? predicate(filter.value, rows, info) : null;
     if (accepts === null) matching = null;
     else {
       const found: number[] = [];
@@ -81,7 +84,8 @@ function grid(rows: Rows, info: TableInfo): HTMLElement {
     }
     const total = matching?.length ?? rows.length;
     const kept = info.kept !== undefined && info.kept < info.rows ? `, thinned from ${info.rows.toLocaleString("en")}` : "";
-    count.textContent = `${total.toLocaleString("en")} of ${rows.length.toLocaleString("en")} rows${kept}`;
+    count.textContent = wrong ?? `${total.toLocaleString("en")} of ${rowsOf(rows.length)}${kept}`;
+    count.className = wrong === null ? "mute" : "error";
     body.scrollTop = 0;
     draw();
   };
@@ -95,24 +99,53 @@ function grid(rows: Rows, info: TableInfo): HTMLElement {
   return el("div", {}, el("p", { class: "mute" }, info.description), el("p", {}, filter, " ", count), body);
 }
 
+function rowsOf(n: number): string {
+  return n === 1 ? "1 row" : `${n.toLocaleString("en")} rows`;
+}
+
+/** A comparison of a filter: column, operator, value; null: it is a word to look for. */
+function comparison(part: string): [string, string, string] | null {
+  const match = /^\s*(\w+)\s*(=|!=|<=|>=|<|>)\s*(.*?)\s*$/.exec(part);
+  return match === null ? null : [match[1]!, match[2]!, match[3]!];
+}
+
+function partsOf(text: string): string[] {
+  return text.trim().split(/\s+and\s+/i);
+}
+
+/** What is wrong with a filter; null: nothing. */
+export function problem(text: string, info: TableInfo): string | null {
+  for (const part of partsOf(text)) {
+    const [name, operator, wanted] = comparison(part) ?? [null, "", ""];
+    if (name === null) continue;
+    const column = info.columns.find((c) => c.name === name);
+    const isOrder = operator !== "=" && operator !== "!=";
+    if (column === undefined) return `The table has no column '${name}'.`;
+    if (column.type !== "number" && isOrder) return `'${name}' has texts: compare with = or !=.`;
+    if (column.type === "number" && (wanted === "" ? isOrder : Number.isNaN(Number(wanted)))) return wanted === "" ? `A number is missing after ${operator}.` : `'${wanted}' is not a number.`;
+  }
+  return null;
+}
+
 /** What a filter accepts: `column = text`, comparisons of numbers joined by `and`, or a word in any text; null: all. */
 export function predicate(text: string, rows: Rows, info: TableInfo): ((row: number) => boolean) | null {
   const trimmed = text.trim();
   if (trimmed === "") return null;
-  const parts = trimmed.split(/\s+and\s+/i).map((part) => single(part, rows, info));
+  const parts = partsOf(trimmed).map((part) => single(part, rows, info));
   return (row) => parts.every((accepts) => accepts(row));
 }
 
 function single(part: string, rows: Rows, info: TableInfo): (row: number) => boolean {
-  const match = /^\s*(\w+)\s*(=|!=|<=|>=|<|>)\s*(.*?)\s*$/.exec(part);
-  const column = match === null ? undefined : info.columns.find((c) => c.name === match[1]);
-  if (match !== null && column !== undefined) {
-    const [, , operator, wanted] = match as unknown as [string, string, string, string];
+  const [name, operator, wanted] = comparison(part) ?? [null, "", ""];
+  const column = info.columns.find((c) => c.name === name);
+  if (column !== undefined) {
     if (column.type !== "number") {
       const texts = rows.texts(column.name);
       return (row) => (texts.at(row) === wanted) === (operator !== "!=");
     }
     const values = rows.numbers(column.name);
+    // Without a value: the rows that have none.
+    if (wanted === "") return (row) => Number.isNaN(values[row]!) === (operator === "=");
     const number = Number(wanted);
     const compare: Record<string, (x: number) => boolean> = {
       "=": (x) => x === number,

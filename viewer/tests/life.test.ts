@@ -49,19 +49,21 @@ describe("happenings", () => {
     const tcp = rows({ time_s: [0.5, 0.8, 1.5], flow: ["f", "f", "f"], snd_nxt: [1, 1, 301], notsent_bytes: [100, 300, 0] });
     const limits = rows({ flow: ["f", "f"], start_ns: [2e8, 1.2e9], cause: ["congestion-window", "pacing"] });
     const told = happenings({ packets, ...nothing, tcp, limits }, way(2, 2, 1.2, 1.7));
-    expect(told[0]).toMatchObject({ time: 0.2, until: 1.2, text: "the sender waits for: congestion-window" });
-    expect(told[1]).toMatchObject({ time: 0.8, text: "written by the application between 0.5 s and 0.8 s, by samples" });
+    expect(told[0]).toMatchObject({ time: 0.8, text: "written by the application between 0.5 s and 0.8 s, by samples" });
+    expect(told[1]).toMatchObject({ time: 1.2, text: "until then the sender was limited by congestion-window, since 0.2 s" });
+    expect(told[2]).toMatchObject({ time: 1.2, text: "sent at a" });
   });
 
   it("has stages with their lengths, and steps between them", () => {
     const stages = rows({ packet: [2, 2, 1], part: [0, 0, 0], stage: ["queue", "airtime", "queue"], where: ["l", "s", "l"], start_ns: [1.2e9, 1.4e9, 0], end_ns: [1.4e9, 1.7e9, 1] });
-    const steps = rows({ packet: [2], time_s: [1.45], link: ["uplink"], step: ["data"], node: ["a"], to: ["b"], blocks: [3], bytes: [NaN], mcs: [7] });
+    const steps = rows({ packet: [2, 2], time_s: [1.45, 1.454], link: ["uplink", "uplink"], step: ["data", "ack"], node: ["a", "b"], to: ["b", "a"], blocks: [3, 3], bytes: [NaN, NaN], mcs: [7, 7] });
     const told = happenings({ packets, ...nothing, stages, steps }, way(2, 2, 1.2, 1.7));
-    expect(told.slice(0, 4).map((h) => [h.time, h.until, h.text])).toEqual([
+    expect(told.slice(0, 5).map((h) => [h.time, h.until, h.text])).toEqual([
       [1.2, undefined, "sent at a"],
       [1.2, 1.4, "queue (l)"],
       [1.4, 1.7, "airtime (s)"],
       [1.45, undefined, "uplink data: a to b, 3 resource blocks, MCS 7"],
+      [1.454, undefined, "uplink ack: b to a"],
     ]);
   });
 });

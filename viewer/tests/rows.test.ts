@@ -4,7 +4,8 @@ import { Rows, type TableInfo } from "../src/data";
 import { plain, quantity } from "../src/format";
 import { waysOf } from "../src/packets";
 import { grouped } from "../src/panels";
-import { predicate } from "../src/tables";
+import { ticksOf } from "../src/packets";
+import { predicate, problem } from "../src/tables";
 
 function rows(columns: Record<string, unknown[]>): Rows {
   return new Rows(tableFromArrays(columns as never));
@@ -32,8 +33,8 @@ describe("grouped", () => {
 });
 
 describe("predicate", () => {
-  const r = rows({ flow: ["ftp", "web", "Ftp2"], size: [10, 20, 30] });
-  const info: TableInfo = { name: "t", description: "", rows: 3, columns: [column("flow", "text"), column("size", "number")], series: [] };
+  const r = rows({ flow: ["ftp", "web", "Ftp2"], size: [10, 20, 30], rate: [1, NaN, 3] });
+  const info: TableInfo = { name: "t", description: "", rows: 3, columns: [column("flow", "text"), column("size", "number"), column("rate", "number")], series: [] };
   const matching = (text: string): number[] => {
     const accepts = predicate(text, r, info);
     return [0, 1, 2].filter((i) => accepts === null || accepts(i));
@@ -46,9 +47,29 @@ describe("predicate", () => {
     ["size >= 10 and size < 30", [0, 1]],
     ["ftp", [0, 2]],
     ["nothing", []],
-    ["size = x", []],
-    ["other = 3", []],
-  ])("'%s'", (text, expected) => expect(matching(text)).toEqual(expected));
+    ["rate =", [1]],
+    ["rate != and size > 10", [2]],
+  ])("'%s'", (text, expected) => expect([matching(text), problem(text, info)]).toEqual([expected, null]));
+  it.each([
+    ["size = x", "'x' is not a number."],
+    ["size >", "A number is missing after >."],
+    ["flow = ftp and other = 3", "The table has no column 'other'."],
+    ["flow < ftp", "'flow' has texts: compare with = or !=."],
+  ])("'%s' is refused", (text, expected) => expect(problem(text, info)).toBe(expected));
+});
+
+describe("ticksOf", () => {
+  it.each([
+    [0, 10, 5, 0, 2],
+    [0, 10, 11, 0, 1],
+    [0.03, 0.97, 4, 0.5, 0.5],
+    [12.3456, 12.3461, 6, 12.3456, 1e-4],
+  ])("from %s to %s at most %s", (from, to, most, first, step) => {
+    const found = ticksOf(from, to, most);
+    expect(found[0]).toBeCloseTo(first, 9);
+    expect(found[1]).toBeCloseTo(step, 9);
+    expect((to - from) / found[1]).toBeLessThanOrEqual(most + 1e-9);
+  });
 });
 
 describe("waysOf", () => {

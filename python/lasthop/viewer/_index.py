@@ -16,6 +16,7 @@ from lasthop._core import LasthopError
 from lasthop._errors import mistake
 from lasthop._registry import LATENESS, losses_of_devices, series_of
 from lasthop.campaign._quantity import quantity
+from lasthop.viewer._drops import drops
 from lasthop.viewer._explained import explainable
 
 if sys.version_info >= (3, 11):
@@ -102,6 +103,7 @@ def _run(number: str, label: str, results: Results, kept: Mapping[tuple[str, str
         "unplaced": _unplaced(scenario, manifest),
         "wraps": any(isinstance(x, dict) and x.get("wrap_around") is True for x in _inner(scenario, "layout").values()),
         "moving": _moving(scenario),
+        "drops": drops(results),
         "account": account if isinstance(account, dict) else {},
         "lateness": _lateness(results.summary.get("live")),
         "losses": losses_of_devices(results.summary.get("live")),
