@@ -4,8 +4,21 @@ import { colour, colours } from "./colours";
 import type { Explained } from "./data";
 import { el } from "./dom";
 
-/** Colours by cause, in the order in which causes became known: the largest ones first. */
-const known = new Map<string, number>();
+/**
+ * Numbers by cause, in the order in which causes became known: the largest ones first. A number is of one cause only; a colour
+ * is of every eighth number. A cause whose colour another cause of a flow has gets a further number there.
+ */
+const known = new Map<string, number[]>();
+const used = new Set<number>();
+
+/** A new number for a cause, with a colour that is not among those. */
+function number(key: string, taken: Set<number>): number {
+  let n = 0;
+  while (used.has(n) || taken.has(n % colours())) n++;
+  used.add(n);
+  known.set(key, [...(known.get(key) ?? []), n]);
+  return n;
+}
 
 /** The named causes of a flow; the second place of the same cause is another cause. */
 function keysOf(flow: Explained): string[] {
@@ -21,11 +34,11 @@ function keysOf(flow: Explained): string[] {
 export function introduce(flows: Explained[]): void {
   const weights = new Map<string, number>();
   for (const flow of flows) keysOf(flow).forEach((key, i) => weights.set(key, (weights.get(key) ?? 0) + flow.parts[i]!.share));
-  for (const [key] of [...weights].sort((a, b) => b[1] - a[1])) if (!known.has(key)) known.set(key, known.size % colours());
+  for (const [key] of [...weights].sort((a, b) => b[1] - a[1])) if (!known.has(key)) number(key, new Set());
 }
 
 /**
- * The colours of the named causes of a flow, as numbers of the palette.
+ * The numbers of the named causes of a flow, which are also those of their colours.
  *
  * Within a flow no two causes have one colour. Between flows a cause keeps its colour where that is free.
  */
@@ -33,10 +46,9 @@ export function paletteOf(flow: Explained): number[] {
   introduce([flow]);
   const taken = new Set<number>();
   return keysOf(flow).map((key) => {
-    let number = known.get(key)!;
-    while (taken.has(number)) number = (number + 1) % colours();
-    taken.add(number);
-    return number;
+    const found = known.get(key)!.find((n) => !taken.has(n % colours())) ?? number(key, taken);
+    taken.add(found % colours());
+    return found;
   });
 }
 
