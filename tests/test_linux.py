@@ -154,6 +154,16 @@ def test_a_kernel_that_fails_shows_its_last_lines(tmp_path: Path) -> None:
 
 
 @LINUX
+def test_a_program_that_is_no_kernel_is_named(tmp_path: Path) -> None:
+    scenario = Scenario.load("dumbbell", set=at(["server", "client"]))
+    for manifest, words in [({}, "has to be a User-mode Linux kernel"), ({"linux": "6.1"}, "linux build --force")]:
+        kernel = _build.Kernel(fake(tmp_path, "exit 0"), manifest)
+        with pytest.raises(LasthopError, match=words):
+            run(scenario, kernel, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@LINUX
 def test_a_guest_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     kernel = fake(tmp_path, f"sleep 100 & echo $! $$ > {pids}; echo began; wait")
@@ -184,6 +194,57 @@ def test_ctrl_c_asks_the_guest_and_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         _boot.boot(kernel, ["true"], watch=press, stop=(tmp_path / "stop").touch)
     assert (tmp_path / "ended").read_text() == "well\n"
+
+
+@LINUX
+def test_at_the_limit_the_results_up_to_then_remain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    ends = "mkdir $d/out; echo rows > $d/out/summary.json; echo '{\"done\": true}' > $d/answer.json"
+    begins = f"d=$(dirname {folder}/lasthop-guest-*/job.json)"
+    kernel = _build.Kernel(fake(tmp_path, f"{begins}; until test -e $d/stop; do sleep 0.05; done; {ends}"), {})
+    scenario = Scenario.load("dumbbell", set=at(["server", "client"]))
+    with pytest.raises(LasthopError, match=r"ended after 0.5 s of wall time; its results (.|\n)*raise --limit"):
+        run(scenario, kernel, tmp_path / "out", limit=0.5)
+    assert (tmp_path / "out" / "summary.json").read_text() == "rows\n"
+    assert not list(folder.iterdir())
+
+
+@LINUX
+@pytest.mark.parametrize("signals", [1, 2])
+def test_ctrl_c_gives_the_guest_of_a_command_its_own_time(tmp_path: Path, signals: int) -> None:
+    """Longer than commands have to clean up otherwise: 0.2 s here. A second one ends it at once."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    job = f"{folder}/lasthop-guest-*/job.json"
+    wait = "until test -e $d/stop; do sleep 0.05; done"
+    slow = "sleep 1; mkdir $d/out; echo rows > $d/out/summary.json; echo '{\"done\": true}' > $d/answer.json"
+    kernel = fake(tmp_path, f"d=$(dirname {job}); echo > {tmp_path}/began; {wait}; {slow}")
+    command = "from lasthop import _command, _stop; _stop.CLEAN_WITHIN = 0.2; _command.main()"
+    words = ["linux", "run", "dumbbell", "--kernel-at", "server,client", "--kernel", str(kernel)]
+    run = subprocess.Popen(
+        [sys.executable, "-c", command, *words, "--out", str(tmp_path / "out")],
+        env={**os.environ, "TMPDIR": str(folder)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (tmp_path / "began").exists():
+        time.sleep(0.01)
+    for _ in range(signals):
+        run.send_signal(signal.SIGINT)
+        while not list(folder.glob("lasthop-guest-*/stop")) and run.poll() is None:
+            time.sleep(0.01)
+    _, printed = run.communicate()
+    assert run.returncode == 130, printed
+    if signals == 1:
+        assert f"the results are complete in {tmp_path / 'out'}" in printed
+        assert (tmp_path / "out" / "summary.json").read_text() == "rows\n"
+        assert not list(folder.iterdir())
+    else:
+        assert "no result was written" in printed
+        assert not (tmp_path / "out").exists()
 
 
 @LINUX

@@ -3,19 +3,20 @@
 While the modules are imported there is nothing to clean up, so a signal ends the process at once.
 Afterwards a signal raises `Stopped` in the main thread, which removes what is not finished on its
 way out. A thread watches that this happens: where the main thread does not come back to Python soon
-(it reads a slow file, or writes a large table), the thread removes unfinished result folders and
-ends the process.
+(it reads a slow file, or writes a large table), or at a second signal, the thread removes
+unfinished result folders and ends the process.
 """
 
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 import time
 
 from lasthop import _streams
-from lasthop._stop import SIGNALS, Stopped, left_now, message
+from lasthop._stop import CLEAN_WITHIN, SIGNALS, Stopped, clean_within, left_now, message
 
 TYPE_CHECKING = False  # the module `typing` takes longer than all else here
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 #: So long may the main thread take to see a signal [s].
 _SEEN_WITHIN = 0.35
-#: So long may it take to clean up [s].
-_GONE_WITHIN = 10.0
 
 
 def main() -> None:
@@ -55,6 +54,8 @@ class _Guard:
     def __init__(self) -> None:
         #: In the main thread a signal has been seen; None: the modules are still being imported.
         self._seen: threading.Event | None = None
+        #: So long may it take to clean up [s].
+        self._within = CLEAN_WITHIN
         self._taken = [n for n in SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
 
     @property
@@ -81,6 +82,7 @@ class _Guard:
         """In the main thread, between two instructions of Python."""
         if self._seen is None or self._seen.is_set():
             _leave(number)
+        self._within = clean_within()
         self._seen.set()
         _streams.hurry()
         raise Stopped(number)
@@ -90,8 +92,15 @@ class _Guard:
             number = os.read(read, 1)[0]
             if number in self._taken:
                 if seen.wait(_SEEN_WITHIN):
-                    time.sleep(_GONE_WITHIN)
+                    self._wait(read, self._within)
                 _leave(number)
+
+    def _wait(self, read: int, seconds: float) -> None:
+        """Waits for so long, or for a further signal: the main thread may be outside of Python."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            if select.select([read], [], [], left)[0] and os.read(read, 1)[0] in self._taken:
+                return
 
 
 def _leave(number: int) -> NoReturn:

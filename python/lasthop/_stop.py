@@ -15,9 +15,13 @@ if TYPE_CHECKING:
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _NOTHING = "no result was written"
+#: So long may a command take to clean up after a signal [s], unless it says otherwise.
+CLEAN_WITHIN = 10.0
 
 #: What the command in progress has left so far, in words; the innermost last.
 _left: list[Callable[[], str]] = []
+#: How long it may take to clean up; the innermost last [s].
+_within: list[float] = []
 
 
 class Stopped(KeyboardInterrupt):
@@ -34,12 +38,18 @@ class Stopped(KeyboardInterrupt):
 
 
 @contextmanager
-def leaving(words: Callable[[], str]) -> Iterator[None]:
+def leaving(words: Callable[[], str], within: float | None = None) -> Iterator[None]:
     """Encloses the work and the output of a command: a signal during it prints these words.
 
     Standard output is flushed at the end, so that a wait for a slow reader falls into this block.
+
+    Args:
+        words: what the command has left so far.
+        within: how long the command may take to end its run and to write its results after a
+            signal [s]; None: `CLEAN_WITHIN`. Then, or at a second signal, the process is ended.
     """
     _left.append(words)
+    _within.append(CLEAN_WITHIN if within is None else within)
     try:
         yield
         if sys.stdout is not None:
@@ -48,6 +58,7 @@ def leaving(words: Callable[[], str]) -> Iterator[None]:
         raise Stopped(number_of(error), words()) from error
     finally:
         _left.pop()
+        _within.pop()
 
 
 def making(what: str, path: str | os.PathLike[str]) -> Callable[[], str]:
@@ -86,6 +97,11 @@ def left_by(error: BaseException) -> str:
 def left_now() -> str:
     """What the command in progress has left so far, in words."""
     return _left[-1]() if _left else _NOTHING
+
+
+def clean_within() -> float:
+    """How long the command in progress may take to clean up after a signal [s]."""
+    return _within[-1] if _within else CLEAN_WITHIN
 
 
 def message(number: int, left: str = _NOTHING) -> str:

@@ -11,7 +11,7 @@ import click
 from lasthop import FolderInUseError, _format
 from lasthop._core import clear_stale
 from lasthop._files import resolved
-from lasthop._stop import leaving, making
+from lasthop._stop import CLEAN_WITHIN, leaving, making
 from lasthop.cli import _completion, _output
 from lasthop.cli._run import (
     _refuse_occupied,
@@ -23,7 +23,7 @@ from lasthop.cli._run import (
     out_option,
     seed_option,
 )
-from lasthop.linux import _build, _run
+from lasthop.linux import _boot, _build, _run
 
 if TYPE_CHECKING:
     from lasthop import Scenario
@@ -99,7 +99,7 @@ def build(source: Path | None, jobs: int | None, output: Path | None, force: boo
     default=_run.LIMIT,
     show_default=True,
     metavar="SECONDS",
-    help="Wall time after which the guest is ended.",
+    help="Wall time after which the guest is ended, with results up to then.",
 )
 @_output.json_option
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but warnings and errors.")
@@ -134,7 +134,8 @@ def run(
     _output.warnings(checked.warnings)
     default = Path("results") / f"{checked.name}-{checked.seed}"
     for folder in [out or default] if out or force else numbered(default):
-        with leaving(making("the results are", folder)):
+        # The guest gets some time to end by itself, and its results are moved after that.
+        with leaving(making("the results are", folder), _boot.GRACE + CLEAN_WITHIN):
             try:
                 return _into(folder, checked, found, force, capture, limit, as_json, quiet)
             except FolderInUseError:

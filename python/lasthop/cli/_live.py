@@ -31,6 +31,9 @@ from lasthop.cli._run import (
 
 #: Exit codes: a program has failed; something happened later than the limit.
 FAILED, LATE = 1, 4
+#: So long may a stopped run take to end its programs and to write its tables [s]: it cannot be
+#: repeated.
+ENDS_WITHIN = 120.0
 
 
 @click.command()
@@ -135,7 +138,7 @@ def live(
         )
     default = Path("results") / f"{checked.name}-{checked.seed}"
     for folder in [out or default] if out or force else numbered(default):
-        with leaving(making("the results are", folder)):
+        with leaving(making("the results are", folder), ENDS_WITHIN):
             try:
                 return _run(checked, plan, limit, folder, force, capture, as_json, quiet)
             except FolderInUseError:

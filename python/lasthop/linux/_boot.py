@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lasthop import LasthopError
 from lasthop._errors import mistake
 from lasthop.linux._edits import SEED
 from lasthop.linux._scratch import scratch
@@ -31,10 +32,16 @@ LAST_LINES = 12
 #: Time that the guest gets to end by itself after it was asked to [s]; on a busy machine its
 #: results take some. A second Ctrl-C ends it at once.
 GRACE = 30.0
+#: What gives a guest enough time.
+LONGER = "raise --limit, or shorten scenario.duration, or lower the rates"
 #: How often what the caller wants is looked at [s].
 LOOK = 0.05
 #: PR_SET_PDEATHSIG of prctl(2).
 _PARENT_DEATH_SIGNAL = 1
+
+
+class LimitError(LasthopError):
+    """The guest was ended because its limit of wall time had passed."""
 
 
 def check_host() -> None:
@@ -70,13 +77,14 @@ def boot(
         limit: wall time after which the guest is ended [s].
         memory: of the guest, as the kernel takes it.
         watch: called while the guest runs.
-        stop: called at Ctrl-C, before the guest gets some time to end by itself.
+        stop: called at Ctrl-C and at the limit, before the guest gets some time to end by itself.
 
     Returns:
         What the console shows.
 
     Raises:
-        LasthopError: the kernel cannot be started, has failed, or has run for longer than `limit`.
+        LimitError: it has run for longer than `limit`.
+        LasthopError: the kernel cannot be started, or has failed.
     """
     check_host()
     with scratch() as folder:
@@ -161,9 +169,10 @@ def _run(
                     continue
             raise mistake(
                 f"the guest has not ended after {limit:g} s of wall time\n{_last(_text(console))}",
-                "raise --limit; nothing in the guest may wait for time by looking at the clock",
+                LONGER,
+                LimitError,
             )
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, LimitError):
         stop()
         with contextlib.suppress(subprocess.TimeoutExpired):
             guest.wait(GRACE)

@@ -12,7 +12,7 @@ import lasthop
 from lasthop import LasthopError, Results
 from lasthop._errors import mistake
 from lasthop._files import Earlier, whole_folder
-from lasthop.linux._boot import boot
+from lasthop.linux._boot import LONGER, LimitError, boot
 from lasthop.linux._scratch import scratch
 
 if TYPE_CHECKING:
@@ -53,19 +53,20 @@ def run(
         out: the folder of the results. It appears when they are complete.
         replace: an earlier run's results may be replaced.
         capture: a file for a packet capture; an earlier one is replaced.
-        limit: wall time after which the guest is ended [s].
+        limit: wall time after which the guest is asked to end [s].
         watch: called about every 50 ms; what it raises ends the guest.
 
     Raises:
         FolderInUseError: `out` holds something (with `replace`: something else than results).
-        LasthopError: what the kernel's sockets cannot carry, or the guest has failed.
-        KeyboardInterrupt: Ctrl-C has ended the run; `out` has its results up to then, unless the
-            guest did not end by itself.
+        LasthopError: what the kernel's sockets cannot carry, or the guest has failed, or its limit
+            has passed.
+        KeyboardInterrupt: Ctrl-C has ended the run. After it and after the limit `out` has the
+            results up to then, unless the guest did not end by itself.
     """
     if scenario.cc or scenario.schedulers:
         raise mistake("a guest does not have policies of your own", "leave --cc and --scheduler out")
     text, name, sets = scenario.core.source()
-    stopped = None
+    stopped: BaseException | None = None
     with whole_folder(out, _EARLIER if replace else None) as partial, scratch() as folder:
         job: dict[str, Any] = {
             "text": text,
@@ -79,7 +80,7 @@ def run(
         try:
             stop = (folder / "stop").touch
             console = boot(kernel.path, _program(folder), scenario.seed, limit, watch=watch, stop=stop)
-        except KeyboardInterrupt as interrupt:
+        except (KeyboardInterrupt, LimitError) as interrupt:
             stopped, console = interrupt, ""
         answer = folder / "answer.json"
         found = json.loads(answer.read_text()) if answer.exists() else {}
@@ -88,7 +89,10 @@ def run(
             error.diagnostics = found["diagnostics"]
             raise error
         if not found and stopped is None:
-            raise mistake(f"the guest has halted without an answer\n{console[-2000:]}", "`lasthop linux build --force`")
+            remedy = "`lasthop linux build --force`"
+            if not kernel.manifest:
+                remedy = f"{kernel.path} has to be a User-mode Linux kernel; without --kernel the cache's is taken"
+            raise mistake(f"the guest has halted without an answer\n{console[-2000:]}".rstrip(), remedy)
         if found:
             for made in sorted((folder / "out").iterdir()):
                 shutil.move(made, partial / made.name)
@@ -97,6 +101,9 @@ def run(
                     shutil.move(made, capture.parent / made.name)
         elif stopped is not None:
             raise stopped
+    if isinstance(stopped, LimitError):
+        message = f"the guest was ended after {limit:g} s of wall time; its results up to then are complete in {out}"
+        raise mistake(message, LONGER, LimitError)
     if stopped is not None:
         raise stopped
     return Results.load(out)
