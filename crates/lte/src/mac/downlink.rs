@@ -392,8 +392,8 @@ impl Persistent {
         let rested = tti.0.saturating_sub(self.used.0) / self.config.interval;
         self.grant.filter(|_| rested <= self.config.release_after)
     }
-    /// Counts a block of the UE that was decoded, or that failed in all its transmissions. After too
-    /// many failures the next data activates the grant again.
+    /// Counts a block of the UE that was decoded, or that failed in all its transmissions. After
+    /// too many failures the next data activates the grant again.
     pub const fn on_block(&mut self, decoded: bool) {
         self.renewal.on_block(decoded);
         if self.renewal.is_due() {

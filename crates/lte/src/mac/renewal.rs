@@ -6,9 +6,9 @@ const MOST: u8 = 2;
 
 /// Consecutive transport blocks of a UE that failed in all their transmissions.
 ///
-/// A semi-persistent grant keeps its MCS and its resource blocks. On a channel that has become worse
-/// every block of the grant fails until a new activation names others (TS 36.213 clause 9.2 has the
-/// PDCCH that activates). When to send it is left to the eNB.
+/// A semi-persistent grant keeps its MCS and its resource blocks. On a channel that has become
+/// worse every block of the grant fails until a new activation names others (TS 36.213 clause 9.2
+/// has the PDCCH that activates). When to send it is left to the eNB.
 #[derive(Clone, Copy, Debug)]
 pub struct Renewal(u8);
 

@@ -76,8 +76,8 @@ fn a_persistent_grant_needs_no_assignment_and_comes_at_its_occasion() {
 }
 
 /// 40 bytes every 20 ms from `end` for 8 s, while the UE moves from 200 m to 1.4 km: the SINR falls
-/// by 40 log10(7) = 34 dB. The speed of 150 m/s keeps the test short; there is no fading on which it
-/// would act. Returns the number of packets that arrived.
+/// by 40 log10(7) = 34 dB. The speed of 150 m/s keeps the test short; there is no fading on which
+/// it would act. Returns the number of packets that arrived.
 fn leaving(end: End, persistent: bool) -> usize {
     let mut config = friis_cell(&[200.0]);
     config.radio.path_loss = PathLoss::LogDistance {
@@ -118,8 +118,8 @@ fn leaving(end: End, persistent: bool) -> usize {
     arrived
 }
 
-/// The MCS of a persistent grant stays as it was at its activation, where the SINR was 34 dB better.
-/// The eNB activates the grant again after two failed blocks. A new MCS has a margin of its own and
+/// The MCS of a persistent grant stays as it was at its activation, where the SINR was 34 dB
+/// better. The eNB activates the grant again after two failed blocks. A new MCS has a margin of its own and
 /// four transmissions, 6 dB, so that an activation covers several dB of the 34, and costs two
 /// packets and those that fall into the time until the feedback: at most one packet in 20 is lost.
 /// With dynamic scheduling, where each block has its own MCS, no packet is lost.

@@ -90,8 +90,9 @@ impl Granting<'_> {
         }
     }
 
-    /// Activates the grant of `ue` again for its occasion `target`, by the channel as it is now. None:
-    /// there is no room, or the UE does not receive the activation; the grant stays as it was.
+    /// Activates the grant of `ue` again for its occasion `target`, by the channel as it is now.
+    /// None: there is no room, or the UE does not receive the activation; the grant stays as it
+    /// was.
     #[cold]
     fn renew(&mut self, ue: UeId, target: Tti) -> Option<ConfiguredGrant> {
         self.sound(ue);
