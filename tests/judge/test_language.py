@@ -322,8 +322,7 @@ def test_different_quantities_are_not_compared(check: str, column: int, message:
         "max(cwnd, start, end) <= 2 * {bdp} + {rate} * {rtt} / 8 / 1500",
         "max(cwnd, start, end) * 12000 / {rtt} > ref",
         # A model of shares: seconds over a bare 10.
-        "goodput_of('judged', late, end) / goodput_of('*', late, end)"
-        " < 1 - ({buffer} * 12000 / {rate} + 0.2 + {rtt}) / 10",
+        "goodput_of('j*', late, end) / goodput_of('*', late, end) < 1 - ({buffer} * 12000 / {rate} + 0.2 + {rtt}) / 10",
         "max(ssthresh, start, end) < inf",
         "mean(cwnd, start, end) > {cut} and mean(pacing_rate, start, end) > {cut}",
         # Paths differ in what this measures; a metric's unit is its own.
