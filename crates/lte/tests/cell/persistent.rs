@@ -119,10 +119,10 @@ fn leaving(end: End, persistent: bool) -> usize {
 }
 
 /// The MCS of a persistent grant stays as it was at its activation, where the SINR was 34 dB
-/// better. The eNB activates the grant again after two failed blocks. A new MCS has a margin of its own and
-/// four transmissions, 6 dB, so that an activation covers several dB of the 34, and costs two
-/// packets and those that fall into the time until the feedback: at most one packet in 20 is lost.
-/// With dynamic scheduling, where each block has its own MCS, no packet is lost.
+/// better. The eNB activates the grant again after two failed blocks. A new MCS has a margin of its
+/// own and four transmissions, 6 dB, so that an activation covers several dB of the 34, and costs
+/// two packets and those that fall into the time until the feedback: at most one packet in 20 is
+/// lost. With dynamic scheduling, where each block has its own MCS, no packet is lost.
 #[test]
 fn a_persistent_grant_follows_a_channel_that_becomes_worse() {
     for end in [End::Network, End::Ue] {
