@@ -229,8 +229,10 @@ def test_ctrl_c_gives_the_guest_of_a_command_its_own_time(tmp_path: Path, signal
         env={**os.environ, "TMPDIR": str(folder)},
         stderr=subprocess.PIPE,
         text=True,
+        # A shell starts what is in the background with SIGINT ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
-    while not (tmp_path / "began").exists():
+    while not (tmp_path / "began").exists() and run.poll() is None:
         time.sleep(0.01)
     for _ in range(signals):
         run.send_signal(signal.SIGINT)
