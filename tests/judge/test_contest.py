@@ -163,7 +163,7 @@ def test_vegas_waits_less_than_cubic(store: Path) -> None:
 def test_three_duplicates_without_adaptation_do_worse_under_reordering() -> None:
     """RFC 6675 against RACK in the middle path of CCE-19.
 
-    RACK measures reordering (RFC 8985 section 4).
+    RACK measures reordering (RFC 8985 section 6.2).
     """
     case = next(case for case in load_suite("rfc9743").cases if case.id == "CCE-19")
     path = next(path for path in case.paths if path.name == "b-10-half")

@@ -7,7 +7,7 @@ use std::ops::{BitOr, BitOrAssign};
 const BITS: u32 = u128::BITS;
 
 /// A set of resource blocks of one carrier, at most 128 `WORDS`: one word holds the 110 blocks of
-/// LTE (TS 36.101 clause 5.6), three hold the 275 of NR (TS 38.211 table 4.4.2-1).
+/// LTE (TS 36.101 clause 5.6), three hold the 275 of NR (TS 38.214 table 5.1.2.2.1-1).
 ///
 /// For a set of one word each method is a few instructions on a 128-bit number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

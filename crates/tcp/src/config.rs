@@ -16,7 +16,7 @@ use crate::name::{CcName, Profile};
 pub enum RecoveryFlavour {
     /// Third duplicate ACK: back to one segment and slow start (4.3BSD-Tahoe).
     Tahoe,
-    /// Fast recovery that ends with the first new ACK (RFC 5681 section 3.2, 4.3BSD-Reno).
+    /// Fast recovery that ends with the first new ACK (RFC 5681 section 3.2; 4.3BSD-Reno).
     Reno,
     /// Fast recovery that survives partial ACKs (RFC 6582).
     #[serde(rename = "newreno")]

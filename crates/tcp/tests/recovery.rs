@@ -323,7 +323,7 @@ fn a_syn_in_the_window_and_an_ack_of_the_future_are_challenged() {
     let syn = Segment { seq: PEER, flags: Flags::SYN, ..Segment::default() };
     s.e.handle_segment(s.now, &syn);
     assert_eq!(s.sent(), ["."]);
-    assert_eq!(s.ack(50, &[]), ["."], "RFC 5961 section 5");
+    assert_eq!(s.ack(50, &[]), ["."], "RFC 5961 section 5.2");
     assert_eq!(s.e.info().unacked, 2);
 }
 

@@ -26,7 +26,7 @@ pub struct Header {
     pub ports: [u16; 2],
     /// ECN codepoint.
     pub ecn: Ecn,
-    /// A router must not cut it: IPv4's flag, and every packet of IPv6 (RFC 8200 section 5).
+    /// Routers must not fragment it: IPv4's flag, and every packet of IPv6 (RFC 8200 section 4.5).
     pub dont_fragment: bool,
     /// TTL or hop limit.
     pub hop_limit: u8,

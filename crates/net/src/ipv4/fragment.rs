@@ -4,7 +4,7 @@ use thiserror::Error;
 
 /// Bytes of an IPv4 header without options.
 pub const HEADER_SIZE: u32 = 20;
-/// The smallest MTU of any link (RFC 791 §3.1): every link forwards 68 bytes unfragmented.
+/// The smallest MTU of any link (RFC 791 §3.2): every link forwards 68 bytes unfragmented.
 pub const MIN_MTU: u32 = 68;
 
 /// Which part of an original packet's payload a fragment carries. Packed: every packet has room for

@@ -95,8 +95,8 @@ impl QueueKind for FqCodelConfig {
     }
 }
 
-/// Packets dropped at once when the limit is exceeded (RFC 8290 section 4.1 [unverified]: up to a
-/// maximum of 64 packets).
+/// Packets dropped at once when the limit is exceeded: `drop_batch_size` of Linux 6.1
+/// (`fq_codel_init`).
 const DROP_BATCH: usize = 64;
 
 /// The queues of FQ-CoDel.
@@ -206,8 +206,8 @@ impl Discipline for FqCodel {
         self.packets += 1;
         self.bytes += u64::from(item.size);
         if !queue.listed {
-            // RFC 8290 section 4.1 [unverified]: it is added to the end of the list of new queues,
-            // and its byte credits are set to quantum.
+            // RFC 8290 section 4.1: a queue on neither list goes to the end of the list of new
+            // queues, with one quantum of credits.
             queue.listed = true;
             queue.credits = self.quantum;
             self.new.push_back(n);

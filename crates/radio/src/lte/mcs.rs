@@ -101,8 +101,9 @@ impl Mcs {
     ///
     /// Uplink: of the 14 symbols of a subframe two are demodulation reference signals (TS 36.211
     /// clauses 5.2.1 and 5.5.2.1): 144 resource elements a block. Downlink: 150, with one symbol of
-    /// PDCCH (clause 6.7) and the cell-specific reference signals of one antenna port, 8 of which
-    /// two are in that symbol (clause 6.10.1.2). More ports and a larger control region leave less.
+    /// PDCCH (PCFICH, clause 6.7) and the cell-specific reference signals of one antenna port, 8 of
+    /// which two are in that symbol (clause 6.10.1.2). More ports and a larger control region leave
+    /// less.
     pub fn most_coded_bits(self, table: McsTable, prbs: usize) -> Option<u32> {
         let elements = if table == McsTable::Uplink { 144 } else { 150 };
         Some(elements * u32::from(self.modulation(table)?.bits()) * prbs as u32)

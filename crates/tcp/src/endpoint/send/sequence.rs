@@ -147,7 +147,8 @@ impl SendSequence {
         self.wl2 = self.una;
     }
 
-    /// RFC 5961 section 5: an ACK outside [SND.UNA - MAX.SND.WND, SND.NXT] is answered and dropped.
+    /// RFC 5961 section 5.2: an ACK outside [SND.UNA - MAX.SND.WND, SND.NXT] is dropped, and an ACK
+    /// is sent.
     #[inline]
     pub fn is_ack_out_of_range(&self, ack: i64) -> bool {
         ack > self.max as i64 || ack < self.una as i64 - self.max_wnd.max(1) as i64
