@@ -25,7 +25,7 @@ pub struct DirectionConfig {
     pub trace: Option<String>,
     /// What follows the trace's last opportunity: "loop" or "stop".
     pub trace_end: TraceEnd,
-    /// The run starts this far inside the trace.
+    /// Time within the trace at which the run starts.
     pub trace_offset: Duration,
     /// Bytes of one opportunity of the trace; without it 1500 B, as Mahimahi's traces mean it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Item;
 
-/// What happens to a packet that is met.
+/// The effect on a chosen packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultAction {

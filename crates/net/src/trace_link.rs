@@ -33,7 +33,7 @@ pub enum TraceEnd {
     /// The trace begins again, shifted by its last timestamp.
     #[default]
     Loop,
-    /// The link is dead.
+    /// The link sends nothing any more.
     Stop,
 }
 
@@ -44,7 +44,7 @@ pub struct Playback {
     pub opportunity: u32,
     /// What follows the last one.
     pub end: TraceEnd,
-    /// The run starts this far inside the trace.
+    /// Time within the trace at which the run starts.
     pub offset: Duration,
 }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::fault::{FaultEffect, Faults};
 use crate::{DropCause, Dropped, Item, PipeOut};
 
-/// Losses in bursts: the wire is in a good or in a bad state, and each packet finds it moved on.
+/// Losses in bursts: the wire is in a good or in a bad state, which may change before each packet.
 /// With the defaults a share of `to_bad / (to_bad + to_good)` is lost, in bursts of `1 / to_good`
 /// packets on the average.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -18,8 +18,8 @@ pub enum Antenna {
         #[serde(default)]
         gain: Db,
     },
-    /// cos^n of half the angle (L. J. Chu, F. M. Hsieh, cosine pattern): broad, never quite zero
-    /// but behind.
+    /// cos^n of half the angle (L. J. Chu, F. M. Hsieh, cosine pattern): broad, and zero only
+    /// opposite to the main direction.
     Cosine {
         /// Direction of its main lobe [degree], -360 to 360.
         #[serde(default)]

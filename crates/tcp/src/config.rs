@@ -135,7 +135,7 @@ pub enum WindowReduction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SackOnTimeout {
-    /// Kept, unless the receiver is seen to have reneged (RFC 6675 section 5.1).
+    /// Kept, unless the receiver has reneged (RFC 6675 section 5.1).
     Keep,
     /// Discarded (RFC 2018 section 8).
     Clear,
@@ -156,7 +156,7 @@ pub enum VegasRto {
 #[serde(rename_all = "kebab-case")]
 pub enum VegasBaseStart {
     /// The absolute clock at the first ACK, as in ns-2: right only for a flow that starts at time
-    /// 0, and mended by the decision at that same ACK, because one packet was in transit.
+    /// 0, and corrected by the decision at that same ACK, because one packet was in transit.
     Clock,
     /// The first round trip measured.
     Sample,
@@ -172,7 +172,7 @@ pub enum VegasSampleOrder {
     BeforeDecision,
 }
 
-/// Whose Vegas it is.
+/// The implementation of Vegas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VegasReading {
@@ -184,13 +184,13 @@ pub enum VegasReading {
     Ns3,
 }
 
-/// Whose CUBIC it is.
+/// The implementation of CUBIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CubicReading {
     /// The standard.
     Rfc9438,
-    /// Linux: whole segments, a look at most every 1/32 s.
+    /// Linux: whole segments, computed at most every 1/32 s.
     Linux,
 }
 
@@ -209,13 +209,13 @@ pub enum HyStartKind {
     Rfc9406,
 }
 
-/// Whose reading of an algorithm without a standard it is (Hybla, LP, Scalable, Veno, YeAH).
+/// The reading of an algorithm without a standard (Hybla, LP, Scalable, Veno, YeAH).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CcReading {
     /// The paper's.
     Paper,
-    /// Linux' module, its arithmetic and its oddities included.
+    /// Linux' module, its arithmetic and its deviations from the paper included.
     Linux,
     /// ns-3 3.28's class, its defects included (Scalable, Veno, YeAH; the others as `paper`).
     Ns3,
@@ -266,7 +266,7 @@ pub enum AccEcnOption {
     Full,
 }
 
-/// Whose Westwood it is.
+/// The implementation of Westwood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WestwoodReading {
@@ -279,7 +279,7 @@ pub enum WestwoodReading {
     Ns3,
 }
 
-/// What Westwood makes of two ACKs at the same instant.
+/// How Westwood counts two ACKs at the same instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ZeroInterval {

@@ -101,8 +101,8 @@ pub enum WindowRule {
     Linux,
 }
 
-/// What makes an ACK due before its delay is over (RFC 5681 section 4.2 requires one per two
-/// full-sized segments).
+/// What makes an ACK due before its delay is over (RFC 5681 section 4.2: one for at least every
+/// second full-sized segment).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AckRule {

@@ -11,7 +11,7 @@ use lasthop_units::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How often a kernel's timers look at the time.
+/// The resolution of a kernel's timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum KernelClock {
     /// Timers expire at the nanosecond for which they were set.

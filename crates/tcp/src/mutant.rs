@@ -28,7 +28,7 @@ enum Of {
 /// The table of switches.
 macro_rules! switches {
     ($($(#[doc = $doc:literal])+ $Name:ident: $of:expr;)*) => {
-        /// A mistake of a built-in control.
+        /// A deliberate error in a built-in control.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "kebab-case")]
         pub enum Mutant {

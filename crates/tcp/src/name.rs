@@ -138,7 +138,7 @@ pub enum Profile {
     Rfc,
     /// The one-way agents of ns-2 2.26 and 2.27 (2003-04), counting packets.
     Ns2,
-    /// Linux 6.1 as it comes, over a device without segmentation offload.
+    /// Linux 6.1 with its default settings, over a device without segmentation offload.
     #[serde(rename = "linux-6")]
     Linux6,
     /// Linux 2.6.26 (2008): CUBIC without HyStart, FACK, rate halving, F-RTO.

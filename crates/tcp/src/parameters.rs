@@ -221,8 +221,8 @@ macro_rules! parameters {
                 /// section 3.7.4).
                 nagle: bool, any
                     => nagle: bool = true, "RFC 9293 section 3.7.4";
-                /// Full-sized segments per ACK, 1 (no delayed ACK) to 64; RFC 5681 section 4.2
-                /// requires at most 2.
+                /// Full-sized segments per ACK, 1 (no delayed ACK) to 64; RFC 5681 section 4.2 has
+                /// one for at least every second segment.
                 ack_every: u32, count(1..=64)
                     => ack_every: u32 = 2, "RFC 5681 section 4.2";
                 /// What makes an ACK due before its delay is over: `octets` (of `ack_every` full
@@ -327,7 +327,7 @@ macro_rules! parameters {
                 /// or `cwnd` (Linux).
                 ssthresh_basis: SsthreshBasis, word
                     => ssthresh_basis: SsthreshBasis = SsthreshBasis::Flight, "RFC 5681 equation 4";
-                /// Grow the window only while it is what limits the sender.
+                /// Grow the window only while the window limits the sender.
                 window_validation: bool, any
                     => window_validation: bool = true,
                     "RFC 7661 in spirit: no growth while not limited by cwnd";
@@ -378,14 +378,15 @@ macro_rules! parameters {
                 /// `before-decision`.
                 vegas_sample_order: VegasSampleOrder, word
                     => sample_order: VegasSampleOrder = VegasSampleOrder::AfterDecision, "as ns-2";
-                /// Whose Vegas: `ns2` or `linux` (once per round by the smallest round trip; ns-3's
-                /// too).
+                /// The implementation of Vegas: `ns2` or `linux` (once per round by the smallest
+                /// round trip; ns-3's too).
                 vegas_reading: VegasReading, word
                     => reading: VegasReading = VegasReading::Ns2, "as ns-2";
             }
             /// Parameters of CUBIC.
             cubic: CubicOptions, CubicConfig of controls {
-                /// Whose CUBIC: `rfc9438` or `linux` (whole segments, a look at most every 1/32 s).
+                /// The implementation of CUBIC: `rfc9438` or `linux` (whole segments, computed at
+                /// most every 1/32 s).
                 cubic_reading: CubicReading, word
                     => reading: CubicReading = CubicReading::Rfc9438, "RFC 9438";
                 /// CUBIC: what is left of the window after a loss, 0.1 to 0.99 (RFC 9438: 0.7;
@@ -453,19 +454,19 @@ macro_rules! parameters {
                 /// (HyStart as ns-3 has it) or `rfc9406` (HyStart++).
                 hystart: HyStartKind, word
                     => hystart: HyStartKind = HyStartKind::None, "RFC 9438 section 4.10 allows RFC 9406";
-                /// Whose reading of algorithms without a standard: `paper`, or `linux` with its
+                /// The reading of algorithms without a standard: `paper`, or `linux` with its
                 /// arithmetic (Hybla starts with rho segments, LP takes delays from timestamps).
                 cc_reading: CcReading, word
                     => cc_reading: CcReading = CcReading::Paper, "the papers: no RFC";
             }
             /// Parameters of Westwood.
             westwood: WestwoodOptions, WestwoodConfig of controls {
-                /// Whose Westwood: `paper` or `linux` (one sample per round trip, the window set
-                /// when recovery ends).
+                /// The implementation of Westwood: `paper` or `linux` (one sample per round trip,
+                /// the window set when recovery ends).
                 westwood_reading: WestwoodReading, word
                     => reading: WestwoodReading = WestwoodReading::Paper, "the papers: no RFC";
-                /// What Westwood makes of two ACKs at the same instant: a sample of `zero`, `skip`
-                /// it, or `merge` it with the next.
+                /// How Westwood counts two ACKs at the same instant: a sample of `zero`, `skip` it,
+                /// or `merge` it with the next.
                 zero_interval: ZeroInterval, word
                     => zero_interval: ZeroInterval = ZeroInterval::Zero, "D2D study section 1.4";
             }

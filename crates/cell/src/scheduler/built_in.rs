@@ -16,7 +16,7 @@ macro_rules! built_in {
     ($($(#[$doc:meta])* $Variant:ident $module:ident::$Policy:ident;)*) => {
         $(use super::$module::$Policy;)*
 
-        /// Who is served first.
+        /// The order in which UEs are served.
         #[derive(Clone, Debug, PartialEq, JsonSchema)]
         #[schemars(rename_all = "kebab-case")]
         pub enum SchedulerConfig {

@@ -21,7 +21,7 @@ impl Policy for TimeEqualThroughput {
 
 impl BuiltIn for TimeEqualThroughput {
     type Config = NoParameters;
-    const ENTRY: Entry = entry("td-bet", "the whole band to who was served least", CAPOZZI);
+    const ENTRY: Entry = entry("td-bet", "the whole band to the UE that was served least", CAPOZZI);
     fn new(_: &NoParameters, _: Duration) -> TimeEqualThroughput {
         TimeEqualThroughput
     }
@@ -42,7 +42,8 @@ impl Policy for FrequencyEqualThroughput {
 
 impl BuiltIn for FrequencyEqualThroughput {
     type Config = NoParameters;
-    const ENTRY: Entry = entry("fd-bet", "each group of blocks to who was served least, at once", CAPOZZI);
+    const ENTRY: Entry =
+        entry("fd-bet", "each group of blocks to the UE that was served least, at once", CAPOZZI);
     fn new(_: &NoParameters, _: Duration) -> FrequencyEqualThroughput {
         FrequencyEqualThroughput
     }

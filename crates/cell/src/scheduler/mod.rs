@@ -25,9 +25,9 @@ macro_rules! built_in_schedulers {
             Tdmt channel::TimeMaxRate;
             /// Each group of blocks to the best channel on it.
             Fdmt channel::FrequencyMaxRate;
-            /// The whole band to who was served least.
+            /// The whole band to the UE that was served least.
             TdBet equal_throughput::TimeEqualThroughput;
-            /// Each group of blocks to who was served least.
+            /// Each group of blocks to the UE that was served least.
             FdBet equal_throughput::FrequencyEqualThroughput;
             /// Rate on each group of blocks over the rate on the whole band.
             Tta channel::ThroughputToAverage;

@@ -18,7 +18,8 @@ pub struct PdcpConfig {
     /// discardTimer: an SDU that waits longer is dropped: 50, 100, 150, 300, 500, 750, 1500 ms or
     /// "infinity".
     pub discard_timer: OrInfinity<Duration>,
-    /// statusReportRequired: after a re-establishment the receiver says what it has (AM).
+    /// statusReportRequired: after a re-establishment the receiver reports which packets it has
+    /// (AM).
     pub status_report: bool,
     /// Header compression.
     pub compression: Compression,
@@ -141,7 +142,7 @@ pub struct Compression {
     /// A whole header is sent every so many packets (ROHC's IR), beside the first after a reset; 0:
     /// never again.
     pub refresh: u32,
-    /// So many packets lost in a row are survived without losing the context (the W-LSB window).
+    /// Packets that may be lost in a row without loss of the context (the W-LSB window).
     pub robustness: u32,
 }
 

@@ -146,10 +146,10 @@ pub struct BufferConfig {
     pub bytes: OrInfinity<Bytes>,
     /// Most SDUs waiting.
     pub packets: OrInfinity<u32>,
-    /// What gives way when it is full.
+    /// The SDU that is dropped when it is full.
     pub discipline: Discipline,
-    /// Active queue management in front of the limits: it judges an SDU when it arrives and when
-    /// its first byte is about to be sent, and may mark the packet inside instead of dropping
+    /// Active queue management in front of the limits: it decides about an SDU when it arrives and
+    /// when its first byte is about to be sent, and may mark the packet inside instead of dropping
     /// it (ECN). Without it: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aqm: Option<AqmConfig>,
@@ -166,7 +166,7 @@ impl Default for BufferConfig {
     }
 }
 
-/// What gives way when the transmission buffer is full.
+/// The SDU that is dropped when the transmission buffer is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Discipline {

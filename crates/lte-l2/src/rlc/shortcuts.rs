@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whose shortcuts.
+/// The simulator whose shortcuts are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compat {
@@ -64,9 +64,9 @@ pub struct Shortcuts {
     pub fixed_fragment: Option<u32>,
     /// When t-PollRetransmit expires everything unacknowledged is sent again.
     pub poll_timer_resends_all: bool,
-    /// maxRetxThreshold is not watched.
+    /// maxRetxThreshold has no effect.
     pub never_fails: bool,
-    /// SDUs are never discarded at the wish of PDCP.
+    /// SDUs are never discarded on request of PDCP.
     pub no_discard: bool,
     /// Re-establishment leaves the entity as it is.
     pub no_reestablishment: bool,

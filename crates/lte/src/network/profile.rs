@@ -73,7 +73,7 @@ const SIMULTE: &[Source] = &[
     of(
         "uplink.request",
         "RAC at t, report at t + 5 (Nardini and others); 10 TTIs are raResponseWindow of the paper's scenario; \
-         LteMacUe looks at the timer only where it has no grant, and takes one TTI more to clear the last RAC",
+         LteMacUe evaluates the timer only where it has no grant, and takes one TTI more to clear the last RAC",
     ),
     of("uplink.request_blocks", "the grant of a RAC is one block"),
     of("uplink.pucch_blocks", "control channels are ideal"),
@@ -97,7 +97,7 @@ impl CellProfile {
     pub const fn summary(self) -> &'static str {
         match self {
             CellProfile::Lasthop => {
-                "the standard where it says something, a good eNB where it leaves the choice: the defaults of all keys"
+                "the standard where it has a rule, otherwise a well-designed eNB: the defaults of all keys"
             }
             CellProfile::Ns3Release28 => "ns-3's LENA, release 3.28",
             CellProfile::Ns3Release44 => {

@@ -46,7 +46,8 @@ pub struct HandoverConfig {
     /// A cell requests the context of an unknown UE from its last cell (Retrieve UE Context, TS
     /// 36.423 clause 8.3.13). Otherwise only cells that were prepared accept a re-establishment.
     pub fetch_context: bool,
-    /// Most connected UEs a cell; a cell with as many refuses (admission control).
+    /// Largest number of connected UEs in a cell; a cell with this number refuses others (admission
+    /// control).
     pub users: OrInfinity<u32>,
     /// A handover back to the last cell within this time is counted as ping-pong.
     pub ping_pong: Duration,

@@ -49,7 +49,7 @@ pub struct MediaConfig {
     /// Parameters of a rate control of your own.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub control_parameters: BTreeMap<String, f64>,
-    /// A mistake on purpose of a built-in rate control, for tests of test cases.
+    /// A deliberate error in a built-in rate control, for tests of test cases.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mutant: Option<RateMutant>,
     /// Lowest rate of the encoder.
@@ -537,7 +537,7 @@ impl Behaviour for Media {
         let in_flight = self.history.in_flight();
         o.count("media.in_flight", "B", "sent behind the highest packet reported as received", in_flight);
         o.count("media.queue", "B", "octets that wait at the sender", self.queued);
-        o.count("media.lost", "packets", "taken for lost and not received since", self.history.lost());
+        o.count("media.lost", "packets", "declared lost and not received since", self.history.lost());
         self.control.observe(o);
     }
 }

@@ -375,7 +375,7 @@ impl RateControl for Gcc {
         let states = ["hold", "increase", "decrease"];
         o.state("gcc.state", "what the rate by the gradient does next", &states, state);
         let usages = ["normal", "over-use", "under-use"];
-        o.state("gcc.signal", "what the detector has said of the last report's packets", &usages, usage);
+        o.state("gcc.signal", "state of the detector after the last report", &usages, usage);
         o.number("gcc.m", "ms", "gradient of the delay from group to group", self.gradient.m);
         o.number(
             "gcc.threshold",

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::control::{BoxedRateControl, Feedback, RateControl, SentPacket};
 use super::name::RateControlName;
 
-/// A mistake of a built-in rate control.
+/// A deliberate error in a built-in rate control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RateMutant {

@@ -28,7 +28,7 @@ pub struct FqCodelConfig {
     pub bytes: Option<Bytes>,
     /// Queues that flows are hashed into, 1 to 32768.
     pub flows: u32,
-    /// Bytes that a queue may send before the next one has its turn, 1 B to 1 MB.
+    /// Bytes that a queue may send before the next one is served, 1 B to 1 MB.
     pub quantum: Bytes,
     /// Time that packets of a flow may wait in a queue that stands.
     pub target: Duration,

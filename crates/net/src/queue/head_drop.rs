@@ -24,7 +24,7 @@ pub struct HeadDropConfig {
 impl QueueKind for HeadDropConfig {
     const ENTRY: Entry = Entry {
         name: "headdrop",
-        summary: "first in, first out; when it is full the oldest makes room",
+        summary: "first in, first out; when it is full the oldest is dropped",
         source: "T. Lakshman, A. Neidhardt, T. Ott, \"The drop from front strategy in TCP and in TCP over ATM\", \
                  INFOCOM 1996; Linux pfifo_head_drop",
         parameters: LIMITS,

@@ -22,7 +22,7 @@ macro_rules! built_in_queues {
         $then! {
             /// First in, first out; what arrives when it is full is dropped.
             Droptail "droptail" drop_tail::DropTailConfig => DropTail(drop_tail::DropTail);
-            /// First in, first out; when it is full the oldest packet makes room.
+            /// First in, first out; when it is full the oldest packet is dropped.
             Headdrop "headdrop" head_drop::HeadDropConfig => HeadDrop(head_drop::HeadDrop);
             /// First in, first out, without any limit: nothing is ever dropped.
             Infinite "infinite" infinite::InfiniteConfig;
@@ -30,8 +30,8 @@ macro_rules! built_in_queues {
             Red "red" aqm::RedConfig => Managed(Box<managed::Managed>);
             /// Marks from a threshold on and drops only what does not fit (DCTCP).
             Step "step" aqm::StepConfig;
-            /// Controlled delay (RFC 8289): drops or marks when packets have waited too long for
-            /// too long.
+            /// Controlled delay (RFC 8289): drops or marks when packets have waited longer than
+            /// `target` for an `interval`.
             Codel "codel" aqm::CodelConfig;
             /// Flow queues with CoDel on each (RFC 8290).
             FqCodel "fq-codel" fq_codel::FqCodelConfig => FqCodel(Box<fq_codel::FqCodel>);

@@ -41,7 +41,7 @@ impl Default for PowerControlConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClosedLoop {
-    /// They do not.
+    /// Commands have no effect.
     Off,
     /// Each command counts from zero: -4, -1, 1, 4 dB.
     Absolute,

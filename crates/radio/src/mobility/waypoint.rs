@@ -18,10 +18,10 @@ use crate::layout::Ground;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RandomWaypoint {
-    /// Where it walks.
+    /// The area of its waypoints.
     pub area: Area,
-    /// Smallest and largest speed, above 0: with 0 legs may last for ever, and the mean speed falls
-    /// to nothing.
+    /// Smallest and largest speed, above 0. With 0 a leg may last for ever, and the mean speed
+    /// tends to 0.
     pub speed: [Speed; 2],
     /// Shortest and longest pause at a waypoint.
     #[serde(default)]

@@ -41,7 +41,7 @@ pub enum PathLoss {
     },
     /// Hata's formulas for Okumura's curves, 150 to 1500 MHz (M. Hata, IEEE Trans. VT 29(3), 1980).
     OkumuraHata {
-        /// What stands around the UE.
+        /// The surroundings of the UE.
         #[serde(default)]
         environment: Environment,
         /// How large the town is.
@@ -122,7 +122,7 @@ const fn one_metre() -> Metres {
     Metres(1.0)
 }
 
-/// What stands around the UE.
+/// The surroundings of the UE.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Environment {

@@ -126,7 +126,7 @@ table! {
         encoder_bps: f64, "bit/s", "rate of the frames that were made in the interval";
         sent_bps: f64, "bit/s", "rate of the packets, audio included, that were sent in it";
         received_bps: f64, "bit/s", "rate of those that were received in it";
-        lost: u64, "packets", "video that the sender has taken for lost in it, by the reports";
+        lost: u64, "packets", "video that the sender has counted as lost in it, by the reports";
         discarded: u64, "packets", "video that has waited for more than 2 s at the sender";
         delay_mean_s: Option<f64>, "s", "mean one-way delay of the video received in it";
         delay_max_s: Option<f64>, "s", "largest one-way delay of it";
@@ -155,7 +155,7 @@ table! {
         rtt_us: f64, "us", "smoothed round-trip time; 0 before the first sample";
         rttvar_us: f64, "us", "round-trip time variation";
         rtt_sample_us: Option<f64>, "us", "the sample that this ACK gave, if it gave one";
-        min_rtt_us: Option<f64>, "us", "smallest round-trip time seen";
+        min_rtt_us: Option<f64>, "us", "smallest round-trip sample so far";
         rto_us: f64, "us", "retransmission timeout, back-off included";
         unacked: u64, "segments", "segments sent and not yet acknowledged";
         sacked: u64, "segments", "of those: acknowledged selectively";
@@ -344,7 +344,7 @@ table! {
         sdus_discarded: u64, "SDUs", "SDUs discarded by either side";
         pdus_new: u64, "PDUs", "data PDUs sent for the first time";
         pdus_retx: u64, "PDUs", "data PDUs sent again";
-        status_pdus: u64, "PDUs", "status PDUs about this direction (they travel the other way)";
+        status_pdus: u64, "PDUs", "status PDUs about this direction, sent in the other one";
         polls: u64, "", "poll bits set";
         window_used: u64, "PDUs", "transmission window in use: VT(S) - VT(A)";
         resets: u64, "", "reset procedures started";

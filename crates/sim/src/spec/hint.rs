@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 use super::Spec;
 use crate::config::{Diagnostics, Document, dotted, near_or_all};
 
-/// Hints about the downlink of the UEs at which some flows end. Congestion controls that listen
-/// (`radio-aware`, `guided`, or one of your own) follow them; others do not care.
+/// Hints about the downlink of the UEs at which some flows end. Congestion controls that use hints
+/// (`radio-aware`, `guided`, or one of your own) follow them; others ignore them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HintSpec {
     /// Flows whose senders get the hints; empty: every TCP flow with data to a UE.
     pub flows: Vec<String>,
-    /// Who measures.
+    /// The source of the readings.
     pub source: HintSource,
-    /// How it travels.
+    /// How a hint reaches the sender.
     pub carrier: HintCarrier,
     /// Time between reports, 1 ms to 10 s.
     pub period: Duration,
@@ -30,8 +30,7 @@ pub struct HintSpec {
     /// Time constant of the average over rates, and over the load that is broadcast; 0 s: no
     /// average.
     pub average: Duration,
-    /// With `load = "own"`: time constant of the share of resource blocks that the UE has seen
-    /// itself get.
+    /// With `load = "own"`: time constant of the share of resource blocks that the UE has got.
     pub memory: Duration,
     /// Hints have the layer-2 queue too (a UE has it only from its eNB).
     pub queue: bool,
@@ -57,7 +56,7 @@ pub struct HintSpec {
     pub record: bool,
 }
 
-/// Who measures.
+/// The source of the readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HintSource {
@@ -69,7 +68,7 @@ pub enum HintSource {
     Enb,
 }
 
-/// How hints travel.
+/// How hints reach senders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HintCarrier {
@@ -87,7 +86,7 @@ pub enum HintLoad {
     /// The cell broadcasts its number of active UEs: the share is one part of them.
     #[default]
     Broadcast,
-    /// Nothing: it takes the share that it has seen itself get.
+    /// Nothing: it uses the share that it has got so far.
     Own,
     /// None: it assumes that it is the only UE.
     None,

@@ -356,8 +356,8 @@ pub struct Buildings {
     pub floors: [u32; 2],
     /// Largest depth indoors.
     pub depth: Metres,
-    /// Whose walls: TR 36.873's, with a uniform depth, or TR 38.901's, with the smaller of two
-    /// uniform depths.
+    /// Model of the walls: that of TR 36.873, with a uniform depth, or that of TR 38.901, with the
+    /// smaller of two uniform depths.
     pub walls: Walls,
     /// Share of TR 38.901's buildings with high loss.
     pub high_loss: Ratio,
@@ -375,7 +375,7 @@ impl Default for Buildings {
     }
 }
 
-/// Whose walls.
+/// Model of the walls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Walls {

@@ -68,7 +68,7 @@ link_keys! {
     trace: String,
     /// What happens after the trace's last opportunity.
     trace_end: TraceEnd = "loop",
-    /// The run starts this far inside the trace.
+    /// Time within the trace at which the run starts.
     trace_offset: Duration = "0 s",
     /// Bytes of one opportunity of the trace.
     opportunity: Bytes = "1500 B",
@@ -92,7 +92,7 @@ link_keys! {
     /// Packets reach the far end at multiples of this time only, counted from 0 s, all waiting
     /// packets together (ACK aggregation). 0 s: each packet when it arrives.
     batch: Duration = "0 s",
-    /// What waits, and what is dropped.
+    /// The queue in front of the link.
     queue: QueueConfig = { "kind": "droptail", "packets": 1000 },
 }
 

@@ -83,7 +83,7 @@ pub use wlan::{MAX_STATIONS, StationNames, StationSpec, Wireless, WlanChange};
 pub struct Spec {
     /// The run itself: name, length, seed.
     pub scenario: General,
-    /// Wired and trace-driven links by name. Nodes exist by being named as an end.
+    /// Wired and trace-driven links by name. A node exists as soon as a table names it as an end.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub link: BTreeMap<String, LinkSpec>,
     /// Radio bearers by name: the last hop.
@@ -133,7 +133,7 @@ pub struct Spec {
     /// Capacity hints from LTE cells to senders, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hint: BTreeMap<String, HintSpec>,
-    /// Flows by name: who talks to whom, with which application and transport.
+    /// Flows by name: the two ends, the application and the transport of each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub flow: BTreeMap<String, FlowSpec>,
     /// Changes during the run, in any order; those of one time are one change.
@@ -161,9 +161,9 @@ pub struct General {
     /// Seed of every random draw. The same seed gives the same bytes.
     #[serde(default = "one")]
     pub seed: u64,
-    /// Another simulator whose behaviour TCP, cells, RLC, handover and Wi-Fi take over together.
-    /// Keys that the scenario writes itself have priority. `lasthop describe profile NAME`
-    /// lists what one sets and what it leaves out.
+    /// Another simulator, which TCP, cells, RLC, handover and Wi-Fi imitate together. Keys that the
+    /// scenario writes itself have priority. `lasthop describe profile NAME` lists what one sets
+    /// and what it leaves out.
     #[serde(default, skip_serializing_if = "is_default")]
     pub profile: ScenarioProfile,
     /// Random processing time at the ends of flows, up to 1 s: a flow starts later by a time

@@ -97,7 +97,7 @@ pub struct SnoopSpec {
     pub buffer: Bytes,
     /// Floor of the local retransmission timer, at least 1 ms.
     pub min_timeout: Duration,
-    /// How often it sends a segment again before it leaves the loss to the sender.
+    /// How often it sends a segment again; after that the sender repairs the loss.
     pub retransmissions: u32,
 }
 

@@ -45,7 +45,7 @@ pub struct TrackSpec {
     /// Which nodes of the file, one a UE. Unset: the first ones, in the order of the file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<String>,
-    /// Nothing moves faster: what does is a mistake of units, or a jump.
+    /// Largest speed. A faster movement is refused as an error of units or a jump.
     #[serde(default = "fastest")]
     pub fastest: Speed,
     /// A longer time between two places of sampled formats gets a warning: the position of the

@@ -38,7 +38,7 @@ pub(super) const DIFFERS: &str = "Linux, ns-3 and INET do not have it; the autho
      bit, so that a classic router's CE remains a signal of its own. Here CE is the brake.";
 
 pub(super) const ROW: Row = Row {
-    summary: "one segment more for each packet that says accelerate, one less for each that says brake",
+    summary: "one segment more for each packet marked accelerate, one less for each marked brake",
     source: "P. Goyal, A. Agarwal, R. Netravali, M. Alizadeh, H. Balakrishnan, ABC, NSDI 2020",
     parameters: PARAMETERS,
     differs: DIFFERS,

@@ -22,7 +22,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     },
 ];
 pub(super) const DIFFERS: &str = "Without marks it is Reno, as Linux falls back to Reno without ECN. Linux keeps alpha in \
-     1024ths and drops it to 0 below 1/64; ns-3 starts alpha at 0 or 1 by an attribute. INET 4 has it too (DcTcp). It asks for ECN by \
+     1024ths and drops it to 0 below 1/64; ns-3 starts alpha at 0 or 1 by an attribute. INET 4 has it too (DcTcp). It requests ECN by \
      itself, and its receiver echoes marks as RFC 8257 section 3.2 says; with `ecn = \"accurate\"` the peer counts them \
      instead, and with `l4s = true` the data is ECT(1), as an L4S sender's.";
 

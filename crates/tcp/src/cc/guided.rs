@@ -33,7 +33,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 ];
 
 pub(super) const DIFFERS: &str = "Linux, ns-3 and INET have nothing of the kind. The draft's guidance is a throughput only: \
-     the layer-2 queue has no say here.";
+     the layer-2 queue is not used.";
 
 pub(super) const ROW: Row = Row {
     summary: "a base algorithm under the ceiling that the radio network's hints give",

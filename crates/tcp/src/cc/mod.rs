@@ -88,7 +88,7 @@ macro_rules! built_in_controls {
             /// Westwood with one sample per round trip (Grieco and Mascolo 2004).
             WestwoodPlus "westwood-plus" westwood::PLUS_ROW
                 = |c| Cc::Westwood(Box::new(westwood::Westwood::plus(c)));
-            /// Scalable's growth with Reno's manners (Baiocchi and others 2007).
+            /// Growth as Scalable, or as Reno while the queue is long (Baiocchi and others 2007).
             Yeah "yeah" yeah::ROW => Yeah(Box<yeah::Yeah>) = |c| Cc::Yeah(Box::new(yeah::Yeah::new(c)));
         }
     };

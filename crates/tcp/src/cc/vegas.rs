@@ -118,7 +118,7 @@ pub fn vegas_extra_segments(window: f64, in_transit: f64, rtt: f64, base_rtt: f6
 pub(super) fn show(o: &mut Observer<'_>, base_rtt: f64, diff: Option<f64>) {
     let base_rtt = base_rtt.is_finite().then_some(base_rtt);
     o.maybe("vegas.base_rtt", "s", "smallest round trip", base_rtt);
-    let about = "beyond what the path holds, as the last round's decision saw it";
+    let about = "beyond what the path holds, by the last round's decision";
     o.maybe("vegas.diff", "segments", about, diff);
 }
 

@@ -1,4 +1,4 @@
-//! Linux 6.1 as it comes, over a device without segmentation offload.
+//! Linux 6.1 with its default settings, over a device without segmentation offload.
 
 use lasthop_units::Duration;
 

@@ -87,7 +87,7 @@ const STACKS: &[Stack] = &[
     Stack {
         profile: Profile::Inet,
         name: "inet",
-        summary: "INET 2.x/3.x (about 2015): Reno without options, 536 octets, flight taken for min(cwnd, rwnd)",
+        summary: "INET 2.x/3.x (about 2015): Reno without options, 536 octets, flight computed as min(cwnd, rwnd)",
         base: Some(Profile::Rfc),
         recovers_without_sack: false,
         config: &inet::CONFIG,

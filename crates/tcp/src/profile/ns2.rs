@@ -98,7 +98,7 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("syn_retries", "ns-2 retransmits without limit"),
     (
         "syn_filler",
-        "a whole segment with `cc = \"vegas\"`: VegasTcpAgent::output (tcp-vegas.cc) does not look at syn_, so its \
+        "a whole segment with `cc = \"vegas\"`: VegasTcpAgent::output (tcp-vegas.cc) ignores syn_, so its \
          first packet is a data packet; 0 B with the other agents, whose SYN has 40 octets",
     ),
     ("time_wait", ONE_WAY),

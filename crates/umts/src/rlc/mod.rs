@@ -48,7 +48,7 @@ pub enum RlcMode {
     /// Acknowledged: lost PDUs are sent again.
     #[default]
     Am,
-    /// Unacknowledged: a lost PDU takes its SDUs with it.
+    /// Unacknowledged: the SDUs of a lost PDU are lost.
     Um,
     /// Transparent: an SDU is a transport block.
     Tm,

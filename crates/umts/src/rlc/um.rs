@@ -19,14 +19,14 @@ use lasthop_bearer::{DropCause, Sdu};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UmConfig {
-    /// A PDU that begins with an SDU says so with the length indicator 111 1100 (1 or 2 octets), so
-    /// that the SDU survives the loss of the PDU before (clause 9.2.2.8).
+    /// A PDU that begins with an SDU has the length indicator 111 1100 (1 or 2 octets), so that the
+    /// SDU is delivered although the PDU before it was lost (clause 9.2.2.8).
     pub start_indicator: bool,
     /// SDUs that wait for their first transmission. 0: any number.
     pub buffer_sdus: u32,
     /// Bytes that wait for their first transmission. 0 B: any number.
     pub buffer_bytes: Bytes,
-    /// Who is dropped when the buffer is full: `drop-tail` or `drop-head`.
+    /// The SDU that is dropped when the buffer is full: `drop-tail` or `drop-head`.
     pub buffer_policy: BufferPolicy,
 }
 

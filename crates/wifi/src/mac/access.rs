@@ -47,13 +47,13 @@ impl Category {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Access {
-    /// Slots after SIFS before it may count (AIFSN), 1 to 15.
+    /// Slots after SIFS before the back-off counts down (AIFSN), 1 to 15.
     pub aifsn: u8,
     /// Smallest contention window: back-offs are drawn from 0 to it. One less than a power of two.
     pub cw_min: u32,
     /// Largest contention window.
     pub cw_max: u32,
-    /// How long it may go on once it has won. Zero: one frame or one A-MPDU.
+    /// TXOP limit: time on the air after a won contention. Zero: one frame or one A-MPDU.
     pub txop: Duration,
 }
 

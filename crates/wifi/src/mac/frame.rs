@@ -51,20 +51,20 @@ pub const fn join(bytes: u32, subframes: u32, packet: u32) -> u32 {
     header(true) + body.next_multiple_of(4) + SUBFRAME + LLC + packet + FCS
 }
 
-/// How much is put together.
+/// Aggregation of packets and of MPDUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AggregationConfig {
     /// Send A-MPDUs under block ack agreements (802.11n and ac).
     pub ampdu: bool,
-    /// Longest A-MPDU: 2^(13 + e) - 1 B with e from 0 to 7; 802.11n has e up to 3 (65535 B) and
-    /// keeps to that.
+    /// Longest A-MPDU: 2^(13 + e) - 1 B with e from 0 to 7; 802.11n has e up to 3 (65535 B) at
+    /// most.
     pub max_ampdu: Bytes,
     /// Most MPDUs in an A-MPDU, 1 to 64 (the window of a block ack).
     pub max_mpdus: u32,
     /// Put several packets into one MPDU (A-MSDU).
     pub amsdu: bool,
-    /// Longest MPDU: 3895, 7991 or 11454 B. Within A-MPDUs 802.11n keeps to 4095 B.
+    /// Longest MPDU: 3895, 7991 or 11454 B. Within A-MPDUs 802.11n uses 4095 B at most.
     pub max_mpdu: Bytes,
     /// Least time from the start of one MPDU to the next within an A-MPDU: 0, 0.25, 0.5, 1, 2, 4, 8
     /// or 16 us.

@@ -26,7 +26,7 @@ pub struct WlanConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AirConfig {
-    /// What distance costs.
+    /// Path loss model.
     pub path_loss: PathLoss,
     /// Standard deviation of shadowing, 0 dB to 30 dB, drawn once for each pair of devices. Unset:
     /// none.
@@ -47,7 +47,7 @@ pub struct AirConfig {
     /// within the first 16 us. Unset: none does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<Db>,
-    /// Whose reading of the standard PPDU durations follow.
+    /// The reading of the standard by which PPDU durations are computed.
     pub compat: Compat,
 }
 
@@ -207,13 +207,13 @@ pub enum BufferConfig {
     /// One queue for all stations, first in first out; the station whose packet is the oldest is
     /// next.
     Fifo {
-        /// Packets that fit, of all stations.
+        /// Most packets, of all stations together.
         #[serde(default = "thousand")]
         packets: u32,
     },
     /// A queue for each station, served in turn.
     PerStation {
-        /// Packets that fit, of one station.
+        /// Most packets of one station.
         #[serde(default = "thousand")]
         packets: u32,
     },
@@ -229,11 +229,11 @@ const fn thousand() -> u32 {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StationFqCodel {
-    /// Packets that fit, of one station. (mac80211's 8192 are for all stations of a radio.)
+    /// Most packets of one station. (mac80211's 8192 are for all stations of a radio.)
     pub packets: u32,
     /// Flow queues of a station.
     pub flows: u32,
-    /// Bytes that a flow may send in its turn.
+    /// Bytes that a flow may send in each round (quantum).
     pub quantum: Bytes,
     /// CoDel's target.
     pub target: Duration,
@@ -258,13 +258,13 @@ pub struct DriverQueue {
     pub packets: u32,
     /// Take no more for a station than its airtime limits allow.
     pub aql: bool,
-    /// So much estimated time on the air a station may always have below.
+    /// Estimated time on the air that a station may always have in this queue.
     pub aql_low: Duration,
-    /// So much while all stations together have less than `aql_threshold`.
+    /// The same while all stations together have less than `aql_threshold`.
     pub aql_high: Duration,
-    /// From here on, all stations together, `aql_low` is what each may have.
+    /// Sum of all stations from which on each may have no more than `aql_low`.
     pub aql_threshold: Duration,
-    /// Which station's packet it sends next.
+    /// The station whose packet is sent next.
     #[serde(skip_serializing_if = "DriverOrder::is_turns")]
     pub order: DriverOrder,
 }
@@ -417,8 +417,8 @@ pub struct ApConfig {
     pub node: Option<String>,
     /// The amendment of IEEE 802.11 that its stations use.
     pub standard: Standard,
-    /// Channel number: 1 to 14 in 2.4 GHz, 36 to 177 in 5 GHz. Those who have the same number share
-    /// a medium; others do not receive each other.
+    /// Channel number: 1 to 14 in 2.4 GHz, 36 to 177 in 5 GHz. Devices on the same number share a
+    /// medium; those on different numbers do not receive each other.
     pub channel: u16,
     /// Width of the channel.
     pub width: Width,
@@ -426,7 +426,7 @@ pub struct ApConfig {
     pub guard_interval: Guard,
     /// Spatial streams, 1 to 4; MCS without a given number of streams use as many.
     pub streams: u8,
-    /// How the rates of data are chosen, both ways, for stations that do not say.
+    /// How the rates of data are chosen, both ways, for stations without a choice of their own.
     pub rate: RateConfig,
     /// Rate of answers (ACK, CTS, block ack) and of RTS. Unset: the highest of 6, 12 and 24 Mbit/s
     /// that is not above the rate with the modulation and code of the data (clause 10.7.6.5.2;

@@ -9,7 +9,7 @@ use lasthop_units::{Bytes, Duration};
 
 use super::mode::{Format, Mode};
 
-/// Whose reading of the standard.
+/// A reading of the standard.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]

@@ -28,7 +28,7 @@ pub enum RateConfig {
     /// The fastest that loses at most one MPDU of 1538 B in ten at the SNR of the link, which is
     /// known.
     Ideal,
-    /// Minstrel-HT: it tries rates and keeps what gives the highest throughput.
+    /// Minstrel-HT: tries rates and uses the one with the highest throughput.
     Minstrel(MinstrelConfig),
 }
 
@@ -44,7 +44,7 @@ impl Default for RateConfig {
 pub struct MinstrelConfig {
     /// Statistics are brought up to date after this time.
     pub interval: Duration,
-    /// Weight of what was known before, 0 to 1.
+    /// Weight of the earlier statistics, 0 to 1.
     pub weight: f64,
     /// One transmission in so many tries another rate.
     pub sample_every: u32,

@@ -30,7 +30,7 @@ aqm_parameters! {
     alpha: f64 = 0.125,
     /// Gain of the delay's change [1/s].
     beta: f64 = 1.25,
-    /// Bursts up to this long pass (MAX_BURST).
+    /// Bursts up to this length pass without drops (MAX_BURST).
     max_burst: Duration = Duration::from_millis(150),
     /// Mark ECN-capable packets instead of dropping them, up to `mark_limit`.
     ecn: bool = true,

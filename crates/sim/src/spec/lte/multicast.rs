@@ -19,9 +19,9 @@ use crate::spec::{FlowSpec, Spec};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MulticastSpec {
-    /// Who sends: a `[ue.<name>]` table of one UE.
+    /// The sender: a `[ue.<name>]` table of one UE.
     pub from: String,
-    /// Who receives: `[ue.<name>]` tables in the same cell, each with all its UEs.
+    /// The receivers: `[ue.<name>]` tables in the same cell, each with all its UEs.
     pub to: Vec<String>,
     /// The CQI by which blocks are sent, 1 to 15 (SimuLTE: 7). Unset: that of the worst link of the
     /// group.

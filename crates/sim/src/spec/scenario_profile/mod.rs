@@ -15,7 +15,7 @@ use self::rows::{PARTS, PEERS, Peer, Row, Scope};
 use super::lte::profile as cell_profile;
 use crate::config::{Diagnostic, Diagnostics, Document, Node, Origin, Table, dotted};
 
-/// Whose behaviour the scenario takes over.
+/// The simulator that the scenario imitates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ScenarioProfile {
     /// No other simulator: the defaults of all keys.

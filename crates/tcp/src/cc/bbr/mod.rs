@@ -34,7 +34,7 @@ fn observe_rate(o: &mut Observer<'_>, rs: &RateSample, mss: f64) {
     o.number("RS.lost", "segments", "lost since then", segments(rs.lost));
     o.flag(
         "RS.is_app_limited",
-        "the sender had run out of data, or the sample is taken for such a one",
+        "the sender had run out of data, or the sample is treated so",
         rs.app_limited,
     );
 }

@@ -26,7 +26,7 @@ pub fn observe(send: &Sender, c: &Connection, state: CaState, o: &mut Observer<'
     o.count("inflight", "segments", "in the network, as loss recovery counts", u64::from(in_flight));
     o.count("delivered", "B", "acknowledged or SACKed since the start", delivered);
     let lost = by_rack.then_some(fly.rack.total_lost as f64);
-    o.maybe("lost", "segments", "taken for lost since the start; empty: loss recovery is not `rack`", lost);
+    o.maybe("lost", "segments", "declared lost since the start; empty: loss recovery is not `rack`", lost);
     let limited = by_rack.then(|| f64::from(u8::from(fly.rack.app_limited > fly.delivered)));
     o.maybe(
         "app_limited",

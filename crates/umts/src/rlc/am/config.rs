@@ -34,7 +34,7 @@ pub enum StatusFormat {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnMaxDat {
-    /// Nothing: there is no limit and `max_dat` is not looked at ("no discard" with an unlimited
+    /// Nothing: there is no limit and `max_dat` is not used ("no discard" with an unlimited
     /// MaxDAT).
     Unlimited,
     /// The RLC reset procedure (TS 25.322 clause 11.4): "No_discard after MaxDAT number of
@@ -57,7 +57,7 @@ pub enum OnMaxDat {
 pub struct AmConfig {
     /// Transmission window in PDUs, 1 to 4095 (Configured_Tx_Window_Size, clause 9.6 f). Set of
     /// 25.331: 1, 8, 16, 32, 64, 128, 256, 512, 768, 1024, 1536, 2047, 2560, 3072, 3584, 4095.
-    /// To keep rate R busy it must hold R times the time from a PDU to its acknowledgement.
+    /// A rate R needs a window of R times the time from a PDU to its acknowledgement.
     pub tx_window: u32,
     /// Receiving window in PDUs, 1 to 4095 (Configured_Rx_Window_Size, clause 9.6 g); at least the
     /// peer's `tx_window`.
@@ -115,7 +115,8 @@ pub struct AmConfig {
     /// 10, 15, 20, 25, 30, 35, 40. TS 25.322 v13.0.0 clause 9.6 a allows MaxDAT - 1
     /// transmissions: a MaxDAT of 4 is `max_dat = 3`.
     pub max_dat: u32,
-    /// What then: `reset`, `discard` or `unlimited` (clause 9.7.3).
+    /// What is done after `max_dat` transmissions: `reset`, `discard` or `unlimited` (clause
+    /// 9.7.3).
     pub on_max_dat: OnMaxDat,
     /// Repetition of RESET (Timer_RST, clause 9.5 h), at least 1 ms. Set: 50 ms to 550 ms by 50,
     /// 600 ms to 1 s by 100.
@@ -137,7 +138,7 @@ pub struct AmConfig {
     pub buffer_sdus: u32,
     /// Bytes never sent that the buffer holds. 0 B: any number.
     pub buffer_bytes: Bytes,
-    /// Who is dropped when it is full: `drop-tail` or `drop-head`.
+    /// The SDU that is dropped when it is full: `drop-tail` or `drop-head`.
     pub buffer_policy: BufferPolicy,
 }
 

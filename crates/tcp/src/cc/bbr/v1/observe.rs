@@ -37,7 +37,7 @@ impl Bbr {
         o.number(
             "bbr1.full_bw",
             "bit/s",
-            "the rate from which growth by a quarter is looked for",
+            "the rate beyond which a growth by a quarter is required",
             bits(self.full.bw),
         );
         o.count("bbr1.full_bw_cnt", "rounds", "rounds without that growth", u64::from(self.full.rounds));

@@ -59,7 +59,7 @@ pub(in crate::cc) const PARAMETERS: &[Parameter] = &[
     },
 ];
 pub(in crate::cc) const DIFFERS: &str = "As the draft; a restart from idleness is one that new data makes, not a retransmission. The lost ranges \
-     that end Startup are counted by the ACKs that tell of them, as Google's Linux v3 branch does, which also takes ECN marks for congestion \
+     that end Startup are counted by the ACKs that report them, as Google's Linux v3 branch does, which also treats ECN marks as congestion \
      and conserves packets in the first round of recovery. Linux 6.1, ns-3 and INET have no version 3.";
 
 pub(in crate::cc) const ROW: Row = Row {

@@ -189,7 +189,7 @@ impl Bbr3 {
         o.number(
             "bbr.full_bw",
             "bit/s",
-            "the rate from which growth by a quarter is looked for",
+            "the rate beyond which a growth by a quarter is required",
             self.bits(full.bw),
         );
         o.count("bbr.full_bw_count", "rounds", "rounds without that growth", u64::from(full.count));
@@ -205,7 +205,7 @@ impl Bbr3 {
 
     fn show_probe(&self, o: &mut Observer<'_>) {
         let probe = &self.probe;
-        o.state("bbr.ack_phase", "what ACKs say about the probe", &AckPhase::NAMES, probe.phase.name());
+        o.state("bbr.ack_phase", "phase of the probe, by its ACKs", &AckPhase::NAMES, probe.phase.name());
         o.flag("bbr.is_bw_probe_sample", "ACKs answer what was sent while probing", probe.is_sample);
         o.number(
             "bbr.bw_probe_wait",
