@@ -45,7 +45,7 @@ def test_a_later_format_is_refused_with_what_to_do(folder: Path, tmp_path: Path)
 
 @pytest.mark.parametrize("value", [None, 0, -1, "1", True, 1.0, [1]])
 def test_no_format_is_refused(folder: Path, tmp_path: Path, value: Any) -> None:
-    with pytest.raises(lh.LasthopError, match="does not tell the format of the results"):
+    with pytest.raises(lh.LasthopError, match="does not give the format of the results"):
         lh.Results.load(changed(folder, tmp_path, format=value))
 
 

@@ -72,7 +72,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> "Any":
-    """Imports what is asked for."""
+    """Imports a name at its first use."""
     if name not in __all__:
         raise AttributeError(f"module 'lasthop' has no attribute '{name}'")
     from importlib import import_module

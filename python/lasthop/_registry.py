@@ -51,7 +51,7 @@ def on_request() -> frozenset[str]:
 
 
 def series_of(table: str) -> tuple[str, ...]:
-    """The columns that tell the series of a table of samples apart.
+    """The columns that distinguish the series of a table of samples.
 
     Tables of other kinds, and unknown ones, have none.
     """
@@ -60,7 +60,7 @@ def series_of(table: str) -> tuple[str, ...]:
 
 @cache
 def limited_queues() -> frozenset[str]:
-    """The kinds of queues that drop for want of space and for nothing else.
+    """The kinds of queues that drop only when they are full.
 
     Their limits are their only parameters.
     """

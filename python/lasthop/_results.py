@@ -52,7 +52,7 @@ class Results:
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> Results:
-        """Opens the folder of a finished run. Tables are read when first asked for.
+        """Opens the folder of a finished run. Tables are read at their first use.
 
         Raises:
             LasthopError: it is no such folder, it is damaged, or a version of Lasthop wrote it
@@ -401,7 +401,7 @@ def _check_format(manifest: dict[str, Any], path: Path) -> None:
     version = manifest.get("format")
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         raise mistake(
-            f"'{path}/manifest.json' does not tell the format of the results: `format` is {json.dumps(version)}",
+            f"'{path}/manifest.json' does not give the format of the results: `format` is {json.dumps(version)}",
             "the file is damaged, or another program wrote it: run the scenario again",
         )
     if version > FORMAT:

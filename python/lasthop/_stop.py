@@ -25,7 +25,7 @@ _within: list[float] = []
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal has asked the process to end.
+    """A signal requested the end of the process.
 
     Derived from KeyboardInterrupt: whatever cleans up after Ctrl-C cleans up after every signal.
     """

@@ -179,7 +179,7 @@ def test_finished_runs_of_a_rule_and_of_no_campaign(tmp_path: Path) -> None:
     made = small(until=Rule.parse("ci95(goodput) < 1 %, min 5, max 10"))
     stopped_after(7, made, tmp_path / "s")
     found = conduct(made, tmp_path / "s", finished_only=True)
-    assert found.incomplete == "these are no whole results: 7 of 20 runs are finished, and the rule may ask for more"
+    assert found.incomplete == "these are no whole results: 7 of 20 runs are finished, and the rule may require more"
     assert {look.get("why") for look in found.about["looks"]} == {"not all of its runs are finished"}
     nothing = conduct(made, tmp_path / "none", finished_only=True)
     assert nothing.table().num_rows == 0

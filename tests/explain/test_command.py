@@ -152,9 +152,9 @@ def test_its_help_says_what_the_causes_mean() -> None:
 def test_what_samples_cannot_tell_apart_is_one_note_for_all_flows(tmp_path: Path) -> None:
     Scenario.load(bundled()["wifi-slow-station"]).with_(["scenario.duration=3 s"]).run(out=tmp_path / "run")
     said = lasthop("explain", str(tmp_path / "run")).output
-    assert said.count("Samples cannot tell causes with `or` between them apart") == 1
-    assert "The samples cannot tell" not in said
-    assert "The samples cannot tell" in lasthop("explain", str(tmp_path / "run"), "--flow", "slow").output
+    assert said.count("Samples cannot distinguish causes with `or` between them") == 1
+    assert "The samples cannot distinguish" not in said
+    assert "The samples cannot distinguish" in lasthop("explain", str(tmp_path / "run"), "--flow", "slow").output
 
 
 def test_a_figure_of_any_format_is_drawn(tiny_window: Path) -> None:

@@ -38,7 +38,7 @@ def check(exact: Budget, estimated: Budget, bound: float) -> None:
         if len(p.cause.names) > 1 and estimated.share(p) >= 0.02:
             names = [f"`{name}`" for name in p.cause.names]
             note = next(n for n in estimated.notes if all(name in n for name in names))
-            assert "cannot tell" in note
+            assert "cannot distinguish" in note
             assert "--set output.explain=true" in note
 
 

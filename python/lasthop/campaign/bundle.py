@@ -70,7 +70,7 @@ class Bundle:
                 raise mistake(f"cannot copy '{path}' to '{target}': {error.strerror}") from error
 
     def _copy(self, path: Path) -> str:
-        """Where the copy of a file lies, as the campaign says it."""
+        """The path of the copy of a file, as the campaign writes it."""
         return f"{COPIES}/{path.relative_to(self._root).as_posix()}"
 
     def _base(self, campaign: Campaign) -> str | Path:

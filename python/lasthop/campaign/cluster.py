@@ -116,7 +116,7 @@ def _never() -> bool:
 
 
 def _require_answer(address: str) -> None:
-    """Asks whether anything answers at an address: Ray itself would wait for minutes.
+    """Tests whether anything answers at an address: Ray itself would wait for minutes.
 
     Raises:
         LasthopError: it is no address, or nothing answers in `ANSWER_S` seconds.

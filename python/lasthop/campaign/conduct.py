@@ -282,7 +282,7 @@ class _Course(Iterator[Task]):
             self._note(at, found)
 
     def with_tables(self, task: Task) -> Task:
-        """The task with the kept tables of its run, if all that it wants may follow from them.
+        """The task with the kept tables of its run, if all its measures may follow from them.
 
         They are read now, and not when the task is found to be missing: few tasks at a time hold
         tables.
@@ -374,7 +374,7 @@ class _Course(Iterator[Task]):
             self._close(at)
 
     def _close(self, at: tuple[int, int]) -> None:
-        """One replication less that its point waits for; after the last one the rule is asked."""
+        """One replication less that its point waits for; after the last one the rule is evaluated."""
         p = at[0]
         self._open[p] -= 1
         if self._rule is not None and self._open[p] == 0:
@@ -418,7 +418,7 @@ class _Course(Iterator[Task]):
         if not self._missing_runs:
             return None
         done = self._taken + self._failed
-        more = "" if self._rule is None else ", and the rule may ask for more"
+        more = "" if self._rule is None else ", and the rule may require more"
         what = f"{done:,} of {self._total:,} runs are finished{more}"
         return {"what": what, "finished": done, "planned": self._total}
 
@@ -515,7 +515,7 @@ def _numbers(values: Sequence[float]) -> list[float | None]:
 
 
 def _place(plan: Plan, rule: Rule | None) -> int:
-    """Which measure the rule judges."""
+    """The measure to which the rule applies."""
     if rule is None:
         return -1
     names = [measure.name for measure in plan.measures]
@@ -594,7 +594,7 @@ def dry_run(
 
 
 class _WithTables(Sequence[Task]):
-    """Tasks that get the kept tables of their runs when they are asked for."""
+    """Tasks that get the kept tables of their runs when they are needed."""
 
     def __init__(self, course: _Course, tasks: Sequence[Task]) -> None:
         self._course, self._tasks = course, tasks

@@ -4,7 +4,7 @@ Threads of this process, worker processes, or a Ray cluster.
 
     for task, made in executor.run(work, tasks): ...
 
-Each takes a task when it has room for one, so few wait, and gives outcomes in any order. What is
+Each takes a task when it has space for one, so few wait, and gives outcomes in any order. What is
 made of a task depends on the task alone, so the results of a campaign do not depend on the
 executor.
 """
@@ -78,7 +78,7 @@ class Executor(Protocol):
 
         Args:
             work: what is done; where it runs in other processes, it pickles.
-            tasks: asked for the next task when there is room. An iterator that has ended is asked
+            tasks: read for the next task when there is space. An iterator that has ended is asked
                 again after each outcome, so it may go on: outcomes can lead to further tasks.
 
         Yields:
@@ -272,7 +272,7 @@ class _Thread(Generic[T, R]):
 def _end(crew: Sequence[_Thread[T, R]], inbox: queue.SimpleQueue[_Given[T] | None]) -> None:
     """Ends threads.
 
-    The core asks whether it is to stop, code of the user's gets an exception, the rest is left.
+    The core tests whether it is to stop, code of the user's gets an exception, the rest is left.
     """
     for _ in crew:
         inbox.put(None)
@@ -288,7 +288,7 @@ def _end(crew: Sequence[_Thread[T, R]], inbox: queue.SimpleQueue[_Given[T] | Non
 class Processes:
     """Worker processes of this machine, each with an interpreter of its own.
 
-    A worker that dies takes the run with it that it was making: a failure with a reason. Another
+    A worker that ends early loses the run that it was making: a failure with a reason. Another
     takes its place.
     """
 
@@ -347,7 +347,7 @@ class Processes:
 
 
 class _Worker(Generic[T, R]):
-    """A worker process, as its parent sees it.
+    """A worker process, from the view of its parent.
 
     It says that it is there, gets the work, says that it has read it, then gets tasks and gives
     results in their order. Nothing is sent before the other side reads, so neither waits for the

@@ -134,7 +134,7 @@ sys.meta_path.append(_Beside())
 
 
 def _forget_namesakes(folder: Path) -> None:
-    """Forgets modules beside own files that are not those of this folder.
+    """Removes modules beside own files that are not those of this folder.
 
     They are called as one in it, or their file is gone.
     """

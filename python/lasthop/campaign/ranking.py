@@ -47,7 +47,7 @@ def ranking(data: Tidy, metric: str, level: float = 0.95, *, min_pairs: int = DE
         data: the results.
         metric: name of the metric.
         level: level of each mean's interval, and of all ranks together, 0.5 to 0.9999.
-        min_pairs: common seeds below which two points are not told apart, at least 2.
+        min_pairs: common seeds below which two points are not distinguished, at least 2.
 
     Raises:
         LasthopError: there is no such metric.

@@ -17,7 +17,7 @@ target. For metrics in between, for relative targets, for differences of two poi
 has its own stop, and for skewed metrics the tests measure the coverage
 (`tests/campaign/test_stopped.py`).
 
-The intervals hold for the stop of the rule. They do not hold for a campaign that somebody repeats
+The intervals hold for the stop of the rule. They do not hold for a campaign that is repeated
 with more seeds until a difference is decided.
 """
 

@@ -85,7 +85,7 @@ _INDEX_VERSION = 2
 
 
 class Entry(NamedTuple):
-    """What the store knows of a run under one item.
+    """What the store has of a run under one item.
 
     The identity of a measure, or of a table that is kept.
     """
@@ -137,7 +137,7 @@ def default_path() -> Path:
 
 
 class LostError(LasthopError):
-    """What the store had when it was asked is not there any more."""
+    """What the store had at the look-up is not there any more."""
 
 
 class Store:
@@ -247,7 +247,7 @@ class Store:
     def _contents(self, path: str) -> dict[tuple[str, str], bytes]:
         """The contents in a file.
 
-        Those of the last one are remembered, as neighbours are asked for in turn.
+        Those of the last one are kept, because neighbours are read one after the other.
         """
         if self._last[0] != path:
             table = self._read(self.path / path)
@@ -376,7 +376,7 @@ class Store:
         """Writes what waits.
 
         Raises:
-            LasthopError: it cannot be written. It is forgotten: the next call of the campaign makes
+            LasthopError: it cannot be written. It is dropped: the next call of the campaign makes
                 these runs again.
         """
         waiting = [(run, entry) for run, entries in self._waiting.items() for entry in entries]
@@ -450,7 +450,7 @@ class Store:
         return Pruned(count, octets, len(files) - count, left)
 
     def _reindex(self, anew: bool) -> None:
-        """The index is a cache: where it cannot be written, work goes on without it."""
+        """The index is a cache: where it cannot be written, the work continues without it."""
         try:
             self._make_index(anew)
         except (OSError, sqlite3.Error) as error:
@@ -625,7 +625,7 @@ def _unwritten(error: OSError) -> str:
     """What to do where the store cannot be written."""
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR):
         return f"name a store that you may write with --store or {VARIABLE}"
-    return "once there is room for it, call again: all that was written before is found there"
+    return "once there is space for it, call again: all that was written before is found there"
 
 
 def _make_folders(folder: Path) -> None:

@@ -163,7 +163,7 @@ class Tidy:
 
     @property
     def level(self) -> float:
-        """Level of intervals, if nothing else is asked for: that of the rule, else 0.95."""
+        """Level of intervals, if nothing else is given: that of the rule, else 0.95."""
         return self.rule.level if self.rule is not None else 0.95
 
     @cached_property

@@ -35,7 +35,7 @@ OTHER_BUILD = (
 
 @dataclass(frozen=True)
 class Task:
-    """A run to make, and what is wanted of it."""
+    """A run to make, and its measures."""
 
     #: Index of its point: small, as the plan is where the run is made.
     point: int
@@ -124,7 +124,7 @@ class Work:
 
         Args:
             task: which.
-            stopped: asked about every 50 ms of the run; true gives it up.
+            stopped: called about every 50 ms of the run; true ends it.
 
         Raises:
             RunFailedError: the run gave no result.
@@ -154,7 +154,7 @@ def ended_by(stopped: Callable[[], bool], limit_s: float | None = None) -> Calla
     """The progress function of a run that ends with KeyboardInterrupt as soon as `stopped` is true.
 
     Args:
-        stopped: asked about every 50 ms.
+        stopped: called about every 50 ms.
         limit_s: time from now on after which the run ends with RunFailedError [s]; None: never.
     """
     last = math.inf if limit_s is None else time.monotonic() + limit_s
@@ -176,7 +176,7 @@ def _entries(wanted: Sequence[Measure], run: Results) -> list[Entry]:
 def _from_tables(wanted: Sequence[Measure], task: Task) -> list[Entry] | None:
     """Measures of a run from its kept tables.
 
-    None where one of them asks for anything else of the run.
+    None where one of them needs anything else of the run.
     """
     source = _KeptTables({name: pa.ipc.open_stream(content).read_all() for name, content in task.tables})
     try:
@@ -189,14 +189,14 @@ def _from_tables(wanted: Sequence[Measure], task: Task) -> list[Entry] | None:
 class _NotKept(BaseException):
     """Something of a run that was not kept.
 
-    No measure that catches errors is to take it for a fact about the run.
+    No measure that catches errors is to treat it as a fact about the run.
     """
 
 
 class _KeptTables:
     """The kept tables of a run as a source of results.
 
-    `asked` is true once a measure has asked for something that was not kept, even if the measure
+    `asked` is true once a measure has read something that was not kept, even if the measure
     caught the exception.
     """
 

@@ -190,7 +190,7 @@ def _saturated(stage: Scene, direction: Direction, duration: float) -> tuple[flo
 def _buffer(stage: Scene, direction: Direction, least_delay: float) -> int | None:
     """The most octets in front of a packet of a sender that fills the buffer.
 
-    The sender goes on until it loses packets.
+    The sender continues until it loses packets.
     """
     results = stage.with_flows({PROBE: bulk(stage, direction, "cubic")}).run()
     if not np.any(results.drops["flow"].to_numpy() == PROBE):

@@ -165,7 +165,7 @@ def _p(p: float) -> str:
 def _saved(d: Difference) -> str:
     """`x5.1 (0.8 to 72)`: the factor with the ends of its interval.
 
-    In digits that tell these apart.
+    In digits that distinguish these.
     """
     factor = d.variance_factor
     if math.isnan(factor):

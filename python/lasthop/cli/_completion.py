@@ -127,7 +127,7 @@ def _named(path: str, own: dict[str, list[str]]) -> list[str]:
 
 
 def _parts(keys: Iterable[str], incomplete: str, end: str) -> list[CompletionItem]:
-    """The next part of each key that goes on from `incomplete`.
+    """The next part of each key that begins with `incomplete`.
 
     `flow.ftp.`, or all of it and `end`.
     """

@@ -180,7 +180,7 @@ def _all(
 def _notes(budgets: list[Budget]) -> list[str]:
     """The notes of several flows, each once.
 
-    What samples cannot tell apart in one note for all of them.
+    What samples cannot distinguish in one note for all of them.
     """
     from lasthop.explain._estimate import indistinct
     from lasthop.explain._tables import RECORD
@@ -190,7 +190,7 @@ def _notes(budgets: list[Budget]) -> list[str]:
     found = [note for note in notes if note not in doubts]
     if doubts:
         found.append(
-            "Samples cannot tell causes with `or` between them apart; `--flow NAME` says how much of a flow they are. "
+            "Samples cannot distinguish causes with `or` between them; `--flow NAME` says how much of a flow they are. "
             f"To tell them apart {RECORD}."
         )
     return found

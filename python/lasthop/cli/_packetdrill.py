@@ -56,8 +56,8 @@ def packetdrill(
 
     FILES are scripts, or folders that are searched for *.pkt. A script injects packets and system
     calls and states what the stack answers, and when; here a simulated endpoint answers, in virtual
-    time. A table counts the scripts of each folder that passed and failed, and those that ask for
-    what an endpoint without a kernel has not.
+    time. A table counts the scripts of each folder that passed and failed, and those that need what
+    an endpoint without a kernel does not have.
 
     The options with an underscore, --mss and --mtu are the original tool's. Here they win over
     those in a script.

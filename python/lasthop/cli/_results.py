@@ -257,7 +257,7 @@ def _json(batches: Answer) -> None:
 
 
 def _table(batches: Answer) -> None:
-    """The first rows for the eye.
+    """The first rows for display.
 
     A table that is as long as the answer would take as much memory.
     """

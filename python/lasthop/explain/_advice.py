@@ -58,7 +58,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class _Case:
-    """What the rules look at."""
+    """The inputs of the rules."""
 
     budget: Budget
     results: Results
@@ -417,7 +417,7 @@ def _interruption(case: _Case, part: Part) -> Advice | None:
     kinds = [e.kind for e in events if case.budget.start_ns <= e.at_ns <= case.budget.end_ns]
     moves, back = kinds.count("handover-complete"), kinds.count("handover-ping-pong")
     if not moves or not isinstance(trigger, dict):
-        return Advice("The radio link was lost for that time: look at coverage (tables `radio`, `positions`).", [])
+        return Advice("The radio link was lost for that time: check the coverage (tables `radio`, `positions`).", [])
     if moves == 1:
         return Advice(
             f"A handover of {part.cause.place} interrupted the link: its length is `handover.interruption`, and the "
@@ -581,7 +581,7 @@ def _of_losses(case: _Case) -> list[Advice]:
 
 
 def _unacknowledged(case: _Case, place: str, n: int) -> list[Advice]:
-    """TCP over a bearer that repeats nothing: media want that, a transfer does not."""
+    """TCP over a bearer that repeats nothing: that suits media, but not a transfer."""
     for kind in ("bearer", "ue"):
         name = case.table(kind, place)
         rlc = case.scenario[kind][name].get("rlc", {}) if name is not None else {}
@@ -589,7 +589,7 @@ def _unacknowledged(case: _Case, place: str, n: int) -> list[Advice]:
             return [
                 Advice(
                     f"RLC of {place} has a mode that sends nothing again ({rlc['mode']}), and {n} packets were lost on "
-                    "the radio: in acknowledged mode RLC repeats what is lost, and TCP sees delay instead of loss.",
+                    "the radio: in acknowledged mode RLC repeats what is lost, and TCP has delay instead of loss.",
                     [f"{kind}.{name}.rlc.mode=am"],
                 )
             ]

@@ -2,7 +2,7 @@
 
 The rule is that of the exact budget (`_exact`); where octets are is taken from samples (`_sender`,
 `_samples`). What leaves the same traces in all samples is one cause, and a note says that they
-cannot be told apart.
+cannot be distinguished.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _estimate_tcp(
 
 
 def indistinct(budget: Budget) -> list[str]:
-    """What the samples cannot tell apart, once for each set of causes."""
+    """What the samples cannot distinguish, once for each set of causes."""
     shares: dict[tuple[str, ...], float] = {}
     places: dict[tuple[str, ...], dict[str, None]] = {}
     for part in budget.parts:
@@ -106,8 +106,8 @@ def indistinct(budget: Budget) -> list[str]:
             shares[names] = shares.get(names, 0.0) + budget.share(part)
             places.setdefault(names, {})[part.cause.place] = None
     return [
-        f"The samples cannot tell {_either(names)} apart{_at(list(places[names]))}: one of them, or all, took "
-        f"{100 * share:.0f} %. To tell them apart {RECORD}."
+        f"The samples cannot distinguish {_either(names)}{_at(list(places[names]))}: one of them, or all, took "
+        f"{100 * share:.0f} %. To distinguish them {RECORD}."
         for names, share in shares.items()
         if share >= TOLD
     ]

@@ -216,7 +216,7 @@ def _extent(limits: pa.Table, row: dict[str, Any]) -> tuple[int, int]:
 
 
 def clip(flow: str, first: int, last: int, start_ns: int | None, end_ns: int | None) -> tuple[int, int]:
-    """The part of a flow's time that was asked for.
+    """The requested part of a flow's time.
 
     Raises:
         LasthopError: there is none.

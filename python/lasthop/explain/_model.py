@@ -84,7 +84,7 @@ UNACCOUNTED = "unaccounted"
 
 #: The other causes of an estimate.
 ESTIMATED = {
-    "path": "what the path takes for each packet: the smallest delay seen",
+    "path": "what the path takes for each packet: the smallest delay that occurred",
     "queues": "queues and repetitions, which no table shows",
 }
 
@@ -121,7 +121,7 @@ class Cause:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What it may be: one, unless an estimate cannot tell."""
+        """What it may be: one, unless an estimate cannot distinguish."""
         return tuple(self.name.split("|"))
 
     @property
@@ -226,7 +226,7 @@ class Budget:
     """What the time of a flow went into.
 
     The times of `parts` add up to `whole_ns` exactly. Of a TCP flow the whole is the time from the
-    opening of the connection to the end of the transfer (or the part of it that was asked for); of
+    opening of the connection to the end of the transfer (or the requested part of it); of
     a UDP flow, the one-way delays of all packets that arrived, added up.
     """
 

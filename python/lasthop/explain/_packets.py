@@ -212,7 +212,7 @@ def _at(values: Ints, which: Ints, missing: int = int(NEVER)) -> Ints:
 
 
 def _first_of(upto: Ints, wanted: Ints) -> Ints:
-    """For each wanted value the first element that reaches it; -1: none."""
+    """For each of the values the first element that reaches it; -1: none."""
     n = np.searchsorted(upto, wanted)
     return np.where(n < len(upto), n, -1)
 

@@ -129,7 +129,7 @@ class Waiting:
         """Which queues count, where that is not those of the flow's way."""
         if self._route.is_known or not self.sources:
             return ""
-        return " (all of the run: its scenario does not tell the flow's way)"
+        return " (all of the run: its scenario does not give the flow's way)"
 
     @property
     def sources(self) -> str:
@@ -139,7 +139,7 @@ class Waiting:
 
     @property
     def missing(self) -> list[str]:
-        """The tables that would tell of places on the way, and that the run does not have."""
+        """The tables that would show places on the way, and that the run does not have."""
         names = self._results.table_names
         found = ["queues"] if self._route.queues and "queues" not in names else []
         radio = {"rlc", "wifi"} & set(names)

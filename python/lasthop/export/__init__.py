@@ -42,7 +42,7 @@ README = "README.txt"
 
 
 def _whole(format: str, content: Callable[[Results], Content]) -> Callable[[Results, Selection], Content]:
-    """What makes the content of a format that knows no part of a run."""
+    """The maker of the content of a format that has no choice of a part of a run."""
 
     def made(results: Results, selection: Selection) -> Content:
         if not selection.everything:

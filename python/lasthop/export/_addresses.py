@@ -1,4 +1,4 @@
-"""Addresses and ports for formats that want some: the simulation names nodes and flows instead.
+"""Addresses and ports for formats that need them: the simulation names nodes and flows instead.
 
 The assignment depends only on the names in the table `flows`, so two exports of the same run agree,
 and those of two runs with the same nodes and flows.

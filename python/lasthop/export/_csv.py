@@ -38,7 +38,7 @@ def csv_content(results: Results, selection: Selection) -> Content:
             "An empty cell is a missing value. Texts are in double quotes, a quote in them is doubled (RFC 4180).",
             "Numbers are the shortest decimals that give the same 64-bit float when read back.",
             *(
-                ["Of tables with a flow or a time only the rows asked for are here."]
+                ["Of tables with a flow or a time only the requested rows are here."]
                 if not selection.everything
                 else []
             ),

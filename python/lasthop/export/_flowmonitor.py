@@ -240,7 +240,7 @@ def reason_of(cause: str) -> int:
 
 
 def _estimated(rows: list[dict[str, Any]]) -> dict[tuple[int, bool], FlowStats]:
-    """The statistics of the data's direction as far as the table `flows` tells them."""
+    """The statistics of the data's direction as far as the table `flows` has them."""
 
     def ns(seconds: float | None) -> int:
         return round((seconds or 0) * 1e9)

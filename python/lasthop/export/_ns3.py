@@ -108,7 +108,7 @@ def ns3_content(results: Results) -> Content:
     if unknown:
         notes.append(
             f"cellId and RNTI of {unknown:,} blocks are nan: the tables `radio` (the cell at the end of each interval)"
-            " and `events` (`handover-start`) do not tell which cell served the UE."
+            " and `events` (`handover-start`) do not show which cell served the UE."
         )
     if not has_steps:
         notes.append("DlMacStats.txt and UlMacStats.txt need the table `steps` (`output.steps = true`).")
@@ -150,7 +150,7 @@ def ns3_content(results: Results) -> Content:
 
 @dataclass(frozen=True)
 class Cells:
-    """Which cell served a UE when, as far as the tables `radio` and `events` tell it.
+    """Which cell served a UE when, as far as the tables `radio` and `events` show it.
 
     `radio` names the cell at the end of an interval, `events` the moment at which a UE leaves for
     another one.

@@ -116,7 +116,7 @@ class _Trace:
     def track(self, *path: str, unit: str | None = None, copy: int = 0) -> int:
         """The track at a path of names.
 
-        `copy` tells tracks of one name apart, which the viewer shows as one.
+        `copy` distinguishes tracks of one name, which the viewer shows as one.
         """
         key = (*path, str(copy)) if copy else path
         if (uuid := self._tracks.get(key)) is None:

@@ -33,7 +33,7 @@ Event = dict[str, Any]
 Files = dict[str, Callable[[], Iterable[bytes]]]
 
 NOTES = [
-    "A trace is a TCP sender as it saw the connection. `time` is virtual time in ms since the start of the run.",
+    "A trace shows the connection of one TCP sender. `time` is virtual time in ms since the start of the run.",
     (
         "congestion_window, ssthresh and bytes_in_flight are counts of segments times the payload of a full segment."
         " packets_in_flight is (unacked - sacked - lost + retrans), as Linux counts it."
@@ -87,7 +87,7 @@ def qvis_content(results: Results, selection: Selection) -> Content:
     content.notes.append(
         "qvis reads the events of QUIC only. A TCP segment stands here as a packet of type 1RTT with the number of its"
         " sending, an ACK as an ACK frame with the numbers of the packets that it acknowledges cumulatively. A segment"
-        " counts as lost when it is sent again; the table `packets` does not tell the SACK blocks."
+        " counts as lost when it is sent again; the table `packets` does not have the SACK blocks."
     )
     return content
 
@@ -174,7 +174,7 @@ def _events(results: Results, sender: Sender, selection: Selection) -> Iterator[
 
 
 def _event(happening: Happening, sender: Sender, known: Event) -> tuple[str, Event] | None:
-    """Name and data of an event; None: nothing has changed. `known` has the metrics told last."""
+    """Name and data of an event; None: nothing has changed. `known` has the metrics written last."""
     row = happening.row
     if happening.kind == "sample":
         changed = {name: value for name, value in metrics(row, sender.segment).items() if known.get(name) != value}

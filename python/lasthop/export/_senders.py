@@ -43,7 +43,7 @@ class Sender:
 
 @dataclass(frozen=True)
 class Happening:
-    """Something that a sender did or saw.
+    """Something that a sender did or received.
 
     `kind` is "sent", "received" (`row`: of the table `packets`), "sample" (`row`: of the table
     `tcp`), "state" (`row`: old, new, trigger) or "rto" (`row`: of the table `events`).
@@ -58,7 +58,7 @@ def senders(results: Results, selection: Selection) -> list[Sender]:
     """The TCP senders of a run, in the order of the table `flows`.
 
     Raises:
-        LasthopError: the run has none, or not the flow asked for.
+        LasthopError: the run has none, or not the requested flow.
     """
     flows = needed(results, "flows", ("flow", "src", "dst", "transport", "cc")).to_pylist()
     tcp = [row for row in flows if row["transport"] == "tcp"]

@@ -26,7 +26,7 @@ _NO_THRESHOLD = 0xFFFF
 
 @dataclass(frozen=True)
 class Socket:
-    """A sender at its last sample that is not after the moment asked for."""
+    """A sender at its last sample that is not after the requested moment."""
 
     #: Name of the flow.
     flow: str
@@ -61,7 +61,7 @@ def sockets_at(results: Results, at_s: float, flow: str | None = None) -> list[S
     table = needed(results, "flows", ("flow", "src", "dst", "cc", "end_s"))
     end_s = pc.max(table["end_s"]).as_py()
     if end_s is not None and at_s > end_s:
-        raise mistake(f"the run ends at {end_s:g} s: there is no state at {at_s:g} s", "ask for an earlier moment")
+        raise mistake(f"the run ends at {end_s:g} s: there is no state at {at_s:g} s", "give an earlier moment")
     flows = {row["flow"]: row for row in table.to_pylist()}
     needed(results, "tcp", ("time_s", "flow"))
     table = results.table("tcp")
@@ -84,7 +84,7 @@ def sockets_at(results: Results, at_s: float, flow: str | None = None) -> list[S
     if not table.num_rows:
         raise mistake(
             f"the table `tcp` has no sample at {at_s:g} s or before: the first is at {first:g} s",
-            "ask for a later moment",
+            "give a later moment",
         )
     # Rows are in the order of time, so the last index of a flow is its last sample.
     last = {name.as_py(): i for i, name in enumerate(table["flow"])} if flow is None else {flow: table.num_rows - 1}

@@ -425,7 +425,7 @@ def _dot(mark: Mark, place: str = "") -> Markup:
 
 
 def _compared_values(check: Check, names: Sequence[str], marks: Mapping[str, Mark]) -> Markup:
-    """The numbers of a comparison, each with what it is, and what was asked of them."""
+    """The numbers of a comparison, each with what it is, and what the claim requires of them."""
     lines = Markup("<br>").join(
         Markup("{} {}: {}").format(_dot(marks[name]), name, unbroken(shown.value.text(check.digits, check.unit)))
         for name, shown in zip(names, check.shown, strict=True)

@@ -99,7 +99,7 @@ def run_study(
     """Runs a study and writes its folder.
 
     Finished runs go to the store, as the values of their reducers. A later call takes those of the
-    same scenario, build and reducer from there, so that a study that was stopped goes on.
+    same scenario, build and reducer from there, so that a study that was stopped continues.
 
     Args:
         name: a bundled study, or a folder with a study.toml.

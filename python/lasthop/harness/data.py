@@ -127,7 +127,7 @@ class _Tables:
 
 @dataclass(frozen=True)
 class Run:
-    """One finished run, as a reducer sees it."""
+    """One finished run, as a reducer gets it."""
 
     output: OutputLike
     scenario: ScenarioLike

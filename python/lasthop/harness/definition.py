@@ -84,7 +84,7 @@ class Value:
         return [f"{key}={toml_value(v)}" for key, v in self._scaled(factor).items()]
 
     def text(self, factor: float = 1.0) -> str:
-        """The values as a reader sees them: `delay 28 ms, iub delay 1 ms`.
+        """The values as a reader gets them: `delay 28 ms, iub delay 1 ms`.
 
         Or `28 ms` where the name says enough.
 
@@ -116,7 +116,7 @@ def _named_by(key: str, parts: int) -> str:
 
 
 def _said(value: Any) -> str:
-    """A value of a scenario as a reader sees it: on and off, lists and tables in parentheses."""
+    """A value of a scenario as a reader gets it: on and off, lists and tables in parentheses."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, Mapping):

@@ -67,7 +67,7 @@ def contrast(colour: ColorType, ground: ColorType) -> float:
 def readable(colour: ColorType) -> str:
     """The colour for text on white that belongs to a line or marker of this colour.
 
-    The same, or as much darker in the same hue as `LEAST_CONTRAST` asks for, in 64 steps.
+    The same, or as much darker in the same hue as `LEAST_CONTRAST` requires, in 64 steps.
     """
     red, green, blue = to_rgb(colour)
     shades = ((red * k / 64, green * k / 64, blue * k / 64) for k in range(64, -1, -1))

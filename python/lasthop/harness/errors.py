@@ -15,8 +15,8 @@ class StudyCodeError(StudyError):
 
 
 class NoRunsError(LookupError):
-    """An evaluator asked for runs that this form of the study does not make."""
+    """An evaluator needs runs that this form of the study does not make."""
 
 
 class NoKernelError(NoRunsError):
-    """An evaluator asked for runs with a real kernel's TCP, and there is none here."""
+    """An evaluator needs runs with a real kernel's TCP, and there is none here."""

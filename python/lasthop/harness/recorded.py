@@ -114,7 +114,7 @@ class RecordedRuns:
         """The data of each (set, variation), in order of first request.
 
         Raises:
-            StudyError: a run that is asked for was not made: the study has changed since.
+            StudyError: a run that is needed was not made: the study has changed since.
         """
         merged: dict[tuple[str, str], Data] = {}
         for request in requests:

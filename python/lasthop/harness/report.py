@@ -151,7 +151,7 @@ def _overview(study: Study, evidence: Evidence) -> Markup:
     if study.quick:
         text += Markup(
             '<p class="note"><strong>Quick form</strong>: fewer replications and shorter runs than the source\'s. '
-            "Where they are too few to tell, a claim is undecided. Full form: <code>lasthop study run {}</code>.</p>"
+            "Where they are too few, a claim is undecided. Full form: <code>lasthop study run {}</code>.</p>"
         ).format(study.name)
     key = Markup(" ").join(pill(v) for v in VERDICTS)
     legend = Markup('<p class="legend">{}</p>').format(key)
@@ -577,8 +577,8 @@ def _join(parts: Iterable[str]) -> Markup:
 _HOW = Markup(
     '<p class="mute">A card has the source\'s statement, the test, and a line for each comparison: dots are means over '
     "replications, bars their 95 % intervals, the shaded band is what the claim accepts, a diamond the source's "
-    "number. A line with several dots says what was asked of them; it is judged by the interval of their difference, "
-    "seed by seed, so that bars may overlap. A comparison holds (✓) if its whole interval is accepted, and fails (✗) "
-    "if none of it is. With values of both kinds in its interval it is undecided (?, and a single dot is hollow): more "
-    "replications may turn it.</p>"
+    "number. A line with several dots says what the claim requires of them; the verdict follows from the interval of "
+    "their difference, seed by seed, so that bars may overlap. A comparison holds (✓) if its whole interval is "
+    "accepted, and fails (✗) if none of it is. With values of both kinds in its interval it is undecided (?, and a "
+    "single dot is hollow): more replications may turn it.</p>"
 )

@@ -2,7 +2,7 @@
 
 Expand, find in the store, have the rest made by an executor of campaigns.
 
-What is wanted of a run are the values of its reducers. They stand in the store under the run's key,
+The results of a run are the values of its reducers. They stand in the store under the run's key,
 which is that of the same run in a campaign, and under the digest of the reducer's sources: any
 study that wants the same finds them.
 """
@@ -27,7 +27,7 @@ from lasthop.harness.work import Reduced, Task, Wanted, Work, key_of, sources_of
 
 @dataclass(frozen=True)
 class Request:
-    """A group of runs that somebody needs: which set, which variation, which grid."""
+    """A group of runs that is needed: which set, which variation, which grid."""
 
     parameter_set: ParameterSet
     variation: Variation
@@ -41,7 +41,7 @@ class Request:
 
 @dataclass(frozen=True)
 class _Job:
-    """A run that somebody needs, and what of it."""
+    """A run that is needed, and what of it."""
 
     point: Point
     seed: int
@@ -129,7 +129,7 @@ class Runner:
         return list(merged.values())
 
     def estimate(self, requests: Iterable[Request], perhaps: Iterable[Request]) -> Estimate:
-        """What the runs of the requests would take, and with those that may be asked for as well.
+        """What the runs of the requests would take, and with those that may be needed as well.
 
         Some of them are made to measure; nothing is written.
 

@@ -1,6 +1,6 @@
 """One run of a study, wherever it is made: scenario, run, reducers.
 
-Of its tables nothing survives the reducers.
+Its tables are discarded after the reducers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lasthop.harness.values import NotPlainError, packed
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is wanted of a run: the values of a reducer."""
+    """The results of a run: the values of a reducer."""
 
     reducer: str
     #: Digest of all that the reducer's values depend on beside the run.
@@ -87,7 +87,7 @@ class Work:
 
         Args:
             task: which.
-            stopped: asked about every 50 ms of the run; true gives it up.
+            stopped: called about every 50 ms of the run; true ends it.
 
         Raises:
             RunFailedError: the run gave no result.

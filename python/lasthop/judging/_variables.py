@@ -111,7 +111,7 @@ def unit_of(variable: str) -> str:
 
 @cache
 def scenario_keys() -> frozenset[str]:
-    """The keys of scenarios that this version knows.
+    """The keys of scenarios of this version.
 
     As the reference writes them: `link.<name>.rate`.
     """

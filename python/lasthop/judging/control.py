@@ -103,7 +103,7 @@ class Control:
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For `pickle`: a worker loads the file again, or asks the program again."""
+        """For `pickle`: a worker loads the file again, or calls the program again."""
         if self.program is not None:
             return _in_a_program, (self.program,)
         if self.place is None:

@@ -55,7 +55,7 @@ class Task:
 
 
 class Work:
-    """Makes the runs of a judgement and judges each; of its tables nothing survives.
+    """Makes the runs of a judgement and judges each; its tables are discarded.
 
     Args:
         cases: the cases.
@@ -71,7 +71,7 @@ class Work:
 
         Args:
             task: which.
-            stopped: asked about every 50 ms of the run; true gives it up.
+            stopped: called about every 50 ms of the run; true ends it.
 
         Raises:
             RunFailedError: the run gave no result.

@@ -92,7 +92,7 @@ class Program:
         Args:
             scenario: its text.
             folder: in which the files that it names are looked for.
-            stopped: asked about every 50 ms; true gives the run up.
+            stopped: called about every 50 ms; true ends the run.
 
         Raises:
             RunFailedError: the program failed; the text has its last line.

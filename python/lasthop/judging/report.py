@@ -103,7 +103,7 @@ def _first_figures(verdicts: Verdicts) -> Markup:
 
 
 def _suite_figures(verdicts: Verdicts) -> Iterable[Markup]:
-    """The figures that suites ask for, of the cases that were judged."""
+    """The figures that suites define, of the cases that were judged."""
     rows = {(row.suite, row.id): row for row in verdicts.rows if row.case.metrics and row.points}
     for suite in verdicts.suites:
         for wanted in suite.figures:

@@ -89,7 +89,7 @@ def load_suite(named: str | Path) -> Suite:
 
 
 def _figures(about: Places, cases: Sequence[Case]) -> tuple[SuiteFigure, ...]:
-    """The figures that `suite.toml` asks for."""
+    """The figures that `suite.toml` defines."""
     found = []
     metrics = {case.id: [m.name for m in case.metrics] for case in cases if case.metrics}
     for number, entry in enumerate(about.data.get("suite", {}).get("figure", [])):

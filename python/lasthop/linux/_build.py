@@ -191,7 +191,7 @@ def build(
 
 
 def check_boot(kernel: Path) -> list[str]:
-    """Boots the kernel and asks it for its congestion controls.
+    """Boots the kernel and reads its congestion controls.
 
     Raises:
         LasthopError: it does not boot, or lacks some.
@@ -322,7 +322,7 @@ def _version(tree: Path) -> str:
 def _keep(kernel: Path, manifest: dict[str, Any], folder: Path, work: Path) -> None:
     """The manifest names the kernel's hash.
 
-    So a pair of which one is old is not taken for whole.
+    So a pair of which one is old is not treated as complete.
     """
     ready = work / "manifest.json"
     ready.write_text(json.dumps(manifest, indent=2) + "\n")

@@ -103,7 +103,7 @@ _FAILED = """extern int time_travel_waits(void);
 def edits(xsave: int) -> list[Edit]:
     """Those for a host whose XSAVE area has `xsave` octets.
 
-    The host's kernel refuses to set fewer (EFAULT), and the guest's first process dies.
+    The host's kernel refuses to set fewer (EFAULT), and the guest's first process ends.
     """
     room = max(xsave, USUAL_XSAVE)
     place, clock = "arch/x86/um/user-offsets.c", "arch/um/kernel/time.c"

@@ -90,7 +90,7 @@ class Plots:
         width: float = COLUMN_INCHES,
         height: float | None = None,
     ) -> Figure:
-        """Round-trip time as the sender sees it [ms].
+        """Round-trip time of the sender [ms].
 
         Its smoothed estimate, and the samples as dots.
 

@@ -158,7 +158,7 @@ def line_style(index: int) -> dict[str, Any]:
 
 
 def legend(axes: Axes) -> None:
-    """A legend when there is something to tell apart, above the axes so that it hides nothing."""
+    """A legend when there is something to distinguish, above the axes so that it hides nothing."""
     labels = axes.get_legend_handles_labels()[1]
     entries = len(labels)
     figure = axes.get_figure(root=True)

@@ -1,6 +1,6 @@
 """The way of one packet through the radio, a lane per node.
 
-Who asked, granted, reported, sent and decoded.
+Requests, grants, reports, transmissions and decoding.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def figure_svg(fig: Figure, caption: str = "", wide: bool = False, anchor: str =
     A `wide` figure takes the whole width of the page; on a small screen it can be moved sideways.
     `anchor` is its id in the page.
 
-    The SVG travels in a data URI, so that ids of several figures on a page cannot meet, and "save
+    The SVG is in a data URI, so that ids of several figures on a page cannot meet, and "save
     image as" gives a usable .svg. The same figure gives the same bytes.
     """
     # Percent-encoded text is shorter than base64 of it.

@@ -1,4 +1,4 @@
-"""A campaign as the page sees it: axes, metrics, and each point's means with their intervals."""
+"""A campaign for the page: axes, metrics, and each point's means with their intervals."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def page() -> str:
 def with_policy(html: str, connect: str) -> str:
     """The page with a policy that lets its own script and style run.
 
-    Nothing may be asked for but from `connect`.
+    Requests are allowed to `connect` only.
     """
     sources, none = {}, "'none'"
     for kind, tag in (("script", "script"), ("style", "style")):

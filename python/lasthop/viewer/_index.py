@@ -1,4 +1,4 @@
-"""What the page is told: an index of the runs, and tables as Arrow."""
+"""The data of the page: an index of the runs, and tables as Arrow."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ HOST = "127.0.0.1"
 class Viewer:
     """A server that shows runs until it is closed.
 
-    Only who knows the token in its address gets an answer, only under the name of the loopback
+    Only requests with the token in its address get an answer, only under the name of the loopback
     interface, and nothing but the page, the index and tables of these runs.
     """
 

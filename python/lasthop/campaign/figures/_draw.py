@@ -26,7 +26,7 @@ from lasthop.campaign.ranking import Ranked, ranking
 from lasthop.campaign.tidy import Estimate, Label, Labels, Tidy, plain, stopped_estimate, student_estimate, tidy
 from lasthop.plot._style import Figure
 
-#: More curves, panels or cells than these cannot be told apart.
+#: More curves, panels or cells than these cannot be distinguished.
 MOST_CURVES = 14
 MOST_PANELS = 60
 MOST_RANKED = 60

@@ -101,7 +101,7 @@ def shown_unit(unit: str, largest: float) -> tuple[float, str]:
     """The factor and the unit in which values up to `largest` [`unit`] are easily read.
 
     Base units (`bit/s`, `B`, `s`, `us`, `m`) go to a multiple; a unit that is a multiple already
-    was somebody's choice and stays.
+    was chosen by the user and stays.
     """
     ladder = _LADDERS.get(unit)
     if ladder is None or not math.isfinite(largest) or largest <= 0:

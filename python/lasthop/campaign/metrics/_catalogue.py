@@ -57,7 +57,7 @@ class TableFacts:
 
     @property
     def identity(self) -> tuple[str, ...] | None:
-        """For a table of samples: the columns whose texts tell its series apart; else None."""
+        """For a table of samples: the columns whose texts distinguish its series; else None."""
         return self.series or None
 
     @property

@@ -1,6 +1,6 @@
 """From text to tree: a recursive descent over tokens.
 
-It knows tables, columns and functions by name, so that a misspelt one is found where it stands.
+Tables, columns and functions are looked up by name, so that a misspelt one is found where it stands.
 What fits together (kinds, rows, units) is the business of `_compile`.
 """
 

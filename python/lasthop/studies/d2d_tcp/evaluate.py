@@ -225,7 +225,7 @@ def reno(claim: Claim, data: Data) -> Finding:
 
 
 def newreno(claim: Claim, data: Data) -> Finding:
-    """D17: the impatient variant as the paper tells it."""
+    """D17: the impatient variant as the paper describes it."""
     wait = _after(data, "newreno", "timeout").minus(_after(data, "newreno", "entered"))
     checks = [
         j.in_band("from recovery to timeout [s]", wait, (0.9, 1.1)),

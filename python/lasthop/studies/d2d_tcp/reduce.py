@@ -194,7 +194,7 @@ def asking_share(steps: Steps, packets: Packets, node: str, peer: str) -> float:
 def waiting(steps: Steps, packets: Packets, node: str) -> tuple[float, float, float]:
     """Packets that come after the report of a request and before its data block.
 
-    They must be asked for anew.
+    They must be requested again.
 
     How many; how long they wait for the next request in the mean [ms]; the shortest time between
     two requests [TTI].
@@ -423,7 +423,7 @@ def shown_switches(
 def reduce_burst(run: Run) -> dict[str, Any]:
     """The first switch to the sidelink in detail.
 
-    Lost segments, and the duplicate ACKs that tell of them.
+    Lost segments, and the duplicate ACKs that report them.
     """
     switches = [s for s in switches_of(run) if s[1] == "direct" and s[0] > WARM_UP_S]
     if not switches:

@@ -39,7 +39,7 @@ def discards_or_forwards(_: Claim, data: Data) -> Finding:
 
 
 def judged_by_handovers(evaluator: Callable[[Claim, Data], Finding]) -> Callable[[Claim, Data], Finding]:
-    """An evaluator that only sees speeds of which every run has its handover.
+    """An evaluator that only gets speeds of which every run has its handover.
 
     Without any, nothing is judged.
     """

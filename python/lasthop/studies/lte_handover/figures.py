@@ -166,7 +166,7 @@ def load(data: Data) -> Figure:
 
 
 def interruption(evidence: Evidence) -> Figure:
-    """Distributions: how long nobody served the UE, and how long nothing arrived."""
+    """Distributions: how long no cell served the UE, and how long nothing arrived."""
     names = evidence.parameter_sets
     fig = study_figure(3.4)
     *served, silent = fig.subplots(1, len(names) + 1, sharey=True)

@@ -212,7 +212,7 @@ def around(run: Run, packets: dict[str, Any], t0: float) -> dict[str, Any]:
 
 
 def reduce_interruption(run: Run) -> dict[str, Any]:
-    """How long nobody served the car; NaN: it had no handover."""
+    """How long no cell served the car; NaN: it had no handover."""
     events = [e for e in run.table("events").to_pylist() if e["source"] == "ue/car"]
     done = next((e for e in events if e["kind"] == "handover-complete"), None)
     return {

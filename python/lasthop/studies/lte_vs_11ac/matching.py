@@ -108,7 +108,7 @@ def match(technology: str, rate: float, key: str, found: Sequence[Combination]) 
 
 
 def tied(a: Estimate, b: Estimate, metric: Metric) -> bool:
-    """Not told apart: within the percentage, or within the interval of the paired difference."""
+    """Not distinguished: within the percentage, or within the interval of the paired difference."""
     gap = abs(a.mean - b.mean)
     if gap == 0 or gap * 100 < metric.equal_percent * max(abs(a.mean), abs(b.mean)):
         return True

@@ -6,8 +6,8 @@ A statement is a list of parts, separated by `;`. A part is a context, a colon a
     delay-based, ... network A (LTE AM)  U (LTE UM)  X (802.11ac)  size      s (1000 B)  l (3000 B)
     l-s (their difference)
 
-Lists are joined by commas and every member must hold. What neither context nor chain says is taken
-for both RLC modes and both sizes. The chain compares what it names: `>` and `<` beyond the
+Lists are joined by commas and every member must hold. What neither context nor chain says applies to
+both RLC modes and both sizes. The chain compares what it names: `>` and `<` beyond the
 confidence interval, `=` within the metric's percentage, `= 3x` as the words "three times" are read,
 `>=` not below; or it is `in low..high`.
 """
@@ -85,7 +85,7 @@ class _Term:
 
 
 def parse(statement: str) -> list[Check]:
-    """Every comparison that the statement asks for. Raises ValueError for what it cannot read."""
+    """Every comparison that the statement contains. Raises ValueError for what it cannot read."""
     return [check for part in statement.split(";") for check in _part(part.strip())]
 
 
@@ -168,7 +168,7 @@ def _choice(words: list[str], part: str) -> _Choice:
 
 
 def _filled(context: _Choice, named: set[str], part: str) -> _Choice:
-    """The context with both RLC modes and both sizes where nobody says which."""
+    """The context with both RLC modes and both sizes where the statement does not say which."""
     filled = dict(context)
     for dimension, default in (("network", LTE), ("size", tuple(SIZES))):
         if dimension not in named:

@@ -208,7 +208,7 @@ def _matching(data: Data, transports: list[str], name: str, title: str) -> Table
     )
     headers = ("network", "source rate Mbit/s", "metric", "best", "value", "ties with it")
     note = (
-        "The best variant, packet size and RLC mode for each source rate and metric, and what cannot be told apart "
+        "The best variant, packet size and RLC mode for each source rate and metric, and what cannot be distinguished "
         f"from it (the paired 95 % interval holds zero, or within 5 % for throughput, 15 % else). All: {name}.json."
     )
     return TableView(name, title, headers, rows, note, document=matching.document(found))

@@ -163,7 +163,7 @@ def web_objects(_: Claim, data: Data) -> Finding:
 
 
 def prediction(_: Claim, data: Data) -> Finding:
-    """R12: error of the rate that is told."""
+    """R12: error of the reported rate."""
     errors = {k: data.estimate("load", "error", load=k) for k in ("broadcast", "none")}
     finding = j.all_of([j.ordered(errors)], ["table prediction"])
     own = data.estimate("load", "error", load="own")

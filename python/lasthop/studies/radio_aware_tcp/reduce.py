@@ -74,7 +74,7 @@ def reduce_air(run: Run) -> dict[str, Any]:
 
 
 def reduce_objects(run: Run) -> dict[str, Any]:
-    """Bursts that were asked for: their mean time, and the time of each."""
+    """Bursts that were requested: their mean time, and the time of each."""
     down = next(a for a in run.table("applications").to_pylist() if a["flow"] == "down")
     found: dict[str, Any] = {
         "latency": number(down["time_mean_s"]),
@@ -92,7 +92,7 @@ def reduce_objects(run: Run) -> dict[str, Any]:
 def burst_times(tcp: Any) -> FloatArray:
     """How long each burst took at its sender, from its first octet to the last acknowledgement.
 
-    The sender begins and ends the uplink's delay later than the receiver asks and has it. Samples
+    The sender begins and ends the uplink's delay later than the receiver requests and has it. Samples
     come every 10 ms.
     """
     when, acked = column(tcp, "time_s"), column(tcp, "bytes_acked")
