@@ -3,14 +3,13 @@
 While the modules are imported there is nothing to clean up, so a signal ends the process at once.
 Afterwards a signal raises `Stopped` in the main thread, which removes what is not finished on its
 way out. A thread watches that this happens: where the main thread does not come back to Python soon
-(it reads a slow file, or writes a large table), or at a second signal, the thread removes
-unfinished result folders and ends the process.
+(it reads a slow file, or writes a large table), the thread removes unfinished result folders and
+ends the process.
 """
 
 from __future__ import annotations
 
 import os
-import select
 import signal
 import sys
 import time
@@ -92,15 +91,8 @@ class _Guard:
             number = os.read(read, 1)[0]
             if number in self._taken:
                 if seen.wait(_SEEN_WITHIN):
-                    self._wait(read, self._within)
+                    time.sleep(self._within)
                 _leave(number)
-
-    def _wait(self, read: int, seconds: float) -> None:
-        """Waits for so long, or for a further signal: the main thread may be outside of Python."""
-        until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0:
-            if select.select([read], [], [], left)[0] and os.read(read, 1)[0] in self._taken:
-                return
 
 
 def _leave(number: int) -> NoReturn:
