@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -134,6 +134,8 @@ class Case:
     folder: Path
     #: The units of shown values and of the left sides of checks, by their names, where known.
     units: Mapping[str, str]
+    #: Controls, by name, that the case does not judge, and why.
+    excluded: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
@@ -142,6 +144,23 @@ class Case:
         for part in self.key:
             data = data[part]
         return hashlib.blake2b(json.dumps(data, sort_keys=True, default=str).encode(), digest_size=16).hexdigest()
+
+    @property
+    def own(self) -> str:
+        """The control that the case names for the judged flow itself; empty: it does not."""
+        flow = self.scenario.get("flow", {}).get(FLOW, {})
+        tcp = flow.get("tcp", {}) if isinstance(flow, Mapping) else {}
+        return str(tcp.get("cc", "")) if isinstance(tcp, Mapping) else ""
+
+    def with_own(self, control: str) -> Case:
+        """The case with another control in the place of the one that it names."""
+        flow = self.scenario["flow"]
+        judged = {**flow[FLOW], "tcp": {**flow[FLOW]["tcp"], "cc": control}}
+        return replace(self, scenario={**self.scenario, "flow": {**flow, FLOW: judged}})
+
+    def reason(self, control: str) -> str | None:
+        """Why a control is known to fail: the one that the case names itself, else the judged."""
+        return self.known.get(self.own or control)
 
     @property
     def baselines(self) -> tuple[str, ...]:

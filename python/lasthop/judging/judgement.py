@@ -28,7 +28,7 @@ from lasthop.campaign.executors import Executor, Failure, executor
 from lasthop.campaign.store import Store, run_key
 from lasthop.judging._paths import CasePath, varied
 from lasthop.judging._scenario import ALONE, scenario_of
-from lasthop.judging._variables import CONGESTION, RATE, known_variables, scenario_keys
+from lasthop.judging._variables import CONGESTION, RATE, known_variables, scenario_keys, variables_of
 from lasthop.judging.case import Case
 from lasthop.judging.contest import compared, comparisons, flags, summary, unknown
 from lasthop.judging.control import Control, control_of, mutated
@@ -266,11 +266,14 @@ class Judgement:
                 "not-applicable",
                 f"{self.control.name} is {_WHAT[self.control.judged]}, the case judges {_WHAT[case.judges]}",
             )
-        has = self.control.variables()
+        has = self.control.variables() if not case.own else variables_of(case.own, case.judges)
         missing = [name for name in case.variables if name not in has]
         if missing:
             names = ", ".join(_meant(name, case, has) for name in missing)
             return "not-applicable", f"{self.control.name} does not expose {names}"
+        for group in (self.control.name, *(["ECT(1)"] if self.control.l4s else [])):
+            if group in case.excluded:
+                return "not-applicable", f"{self.control.name} is excluded: {case.excluded[group]}"
         if case.l4s and not self.control.l4s:
             return "not-applicable", f"{self.control.name} does not send ECT(1)"
         if case.lacks:
@@ -422,8 +425,9 @@ class Judgement:
             courses.append({k: found.get(k, {}) for k in ("series", "states", "moments")})
         verdict, why = refused if refused is not None else _decided(judged)
         notes = list(case.notes)
-        if verdict in ("fail", "flag") and self.control.name in case.known:
-            notes.append(f"Known: {case.known[self.control.name]}")
+        known_reason = case.reason(self.control.name)
+        if verdict in ("fail", "flag") and known_reason is not None:
+            notes.append(f"Known: {known_reason}")
         return Row(
             suite.name, case.id, case.title, case.source, verdict, why, tuple(judged), case.chosen, tuple(notes), case,
             tuple(courses),
@@ -478,8 +482,9 @@ class Judgement:
         why = errors[0] if errors else "; ".join(f["why"] for f in (found or missing)[:3])
         more = len(found) - 3
         notes = [*case.notes, *([f"{more} more are flagged"] if more > 0 else [])]
-        if found and self.control.name in case.known:
-            notes.append(f"Known: {case.known[self.control.name]}")
+        known_reason = case.reason(self.control.name)
+        if found and known_reason is not None:
+            notes.append(f"Known: {known_reason}")
         courses: list[dict[str, Any]] = [{"series": {}, "states": {}, "moments": {}} for _ in judged]
         return Row(
             suite.name, case.id, case.title, case.source, verdict, why, tuple(judged), case.chosen, tuple(notes), case,

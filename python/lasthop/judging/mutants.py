@@ -42,6 +42,8 @@ def try_mutants(suites: Sequence[Suite], **more: Any) -> Iterator[Tried]:
 
 
 def _tried(suite: Suite, case: Case, mutant: Mutant, more: dict[str, Any]) -> Tried:
+    if case.own and mutant.cc != case.own:  # another control in the place of the one that the case names
+        case = case.with_own(mutant.cc)
     alone = Suite(suite.name, suite.title, suite.source, (case,))
     (row,) = Judgement(mutant.cc, [alone], folder=case.folder, switch=mutant.switch, **more).run().rows
     checks = [c for point in row.points for c in point.get("checks", [])]

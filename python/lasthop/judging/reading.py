@@ -148,6 +148,7 @@ class _Reader:
         if not isinstance(l4s, bool):
             self._fault(("l4s",), "`l4s` is true or false", _KEYS["l4s"])
         known = {k: str(v) for k, v in self._table("known").items()}
+        excluded = {k: str(v) for k, v in self._table("excluded").items()}
         if self.errors:
             return None
         used = {*checker.used, *(v for v in plot if v in variables)}
@@ -156,7 +157,7 @@ class _Reader:
             checks["requires"], checks["pass"], ambiguous, shown, self._texts("chosen"), self._texts("notes"), known,
             let, paths, base, scenario, mutants, seeds, quick_seeds, plot, tuple(sorted(used)),
             tuple(sorted(checker.tables)), metrics, references, l4s, judges, self._file.name, self._file.text,
-            self._key, self._folder, units,
+            self._key, self._folder, units, excluded,
         )  # fmt: skip
 
     def _fault(
@@ -571,6 +572,7 @@ _KEYS = {
     "chosen": "numbers that the source does not give",
     "notes": "what a reader should know",
     "known": "why a control fails, by its name: known differences",
+    "excluded": 'controls that the case does not judge, by name, and why; "ECT(1)": those that send it',
     "let": "expressions by name",
     "paths": "paths by name: rate, rtt, buffer_bdp or buffer, and values of the case's own",
     "metric": 'numbers of a run that are compared: value, unit, better = "larger" or "smaller", or harm = "METRIC"',

@@ -62,6 +62,8 @@ def _grid(verdicts: Verdicts) -> Markup:
                 suite.title, suite.source, tiles
             )
         )
+        if suite.left_out:
+            found.append(Markup('<p class="legend">Not for a simulator: {}.</p>').format("; ".join(suite.left_out)))
     counted = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.counts.items())
     legend = Markup(" ").join(
         Markup('<span class="{}"><span aria-hidden="true">{}</span> {}: {}</span>').format(

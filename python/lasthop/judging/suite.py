@@ -42,6 +42,8 @@ class Suite:
     source: str
     cases: tuple[Case, ...]
     figures: tuple[SuiteFigure, ...] = ()
+    #: What the source asks for and no simulator can show.
+    left_out: tuple[str, ...] = ()
 
 
 def bundled() -> list[str]:
@@ -85,7 +87,10 @@ def load_suite(named: str | Path) -> Suite:
                 f"'{case.id}' is a case of '{seen[case.id]}' and of '{case.file}'", "ids are unique in a suite"
             )
         seen[case.id] = case.file
-    return Suite(path.name, title, source, tuple(found), _figures(about, found) if about is not None else ())
+    if about is None:
+        return Suite(path.name, title, source, tuple(found))
+    left_out = tuple(str(text) for text in about.data.get("suite", {}).get("left_out", []))
+    return Suite(path.name, title, source, tuple(found), _figures(about, found), left_out)
 
 
 def _figures(about: Places, cases: Sequence[Case]) -> tuple[SuiteFigure, ...]:
