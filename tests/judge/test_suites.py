@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import lasthop as lh
 from lasthop.judging.judgement import Judgement
 from lasthop.judging.report import report_html
@@ -124,6 +126,12 @@ def test_controls_that_a_case_excludes_are_not_judged() -> None:
     assert all((refused(name, "CCE-11") or ("",))[0] == "not-applicable" for name in ("bbr", "bbr3", "prague"))
     assert refused("cubic", "CCE-11") is None
     assert refused("dctcp", "CCE-11") is None
+
+
+@pytest.mark.parametrize(("named", "own"), [("cubic", "cubic"), ("{cc}", ""), ("mine", "")])
+def test_a_case_that_names_its_control(named: str, own: str) -> None:
+    (case,) = (c for c in load_suite("anchors").cases if c.id == "ANCHOR-CUBIC-LOSS")
+    assert case.with_own(named).own == own
 
 
 def test_a_mark_of_an_l4s_sender_is_read_by_rfc_9331(tmp_path: Path) -> None:

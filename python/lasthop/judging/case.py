@@ -14,7 +14,7 @@ from lasthop.judging._functions import Names
 from lasthop.judging._paths import CasePath
 from lasthop.judging._places import Key, Places
 from lasthop.judging._syntax import Tree
-from lasthop.judging._variables import CONGESTION, RATE, declared, known_variables
+from lasthop.judging._variables import CONGESTION, RATE, built_in, declared, known_variables
 
 #: In the place of a rate control: each flow of the judged one is a bulk flow of TCP.
 TCP = "tcp"
@@ -147,10 +147,11 @@ class Case:
 
     @property
     def own(self) -> str:
-        """The control that the case names for the judged flow itself; empty: it does not."""
+        """The built-in control that the case names for the judged flow; empty: it does not."""
         flow = self.scenario.get("flow", {}).get(FLOW, {})
         tcp = flow.get("tcp", {}) if isinstance(flow, Mapping) else {}
-        return str(tcp.get("cc", "")) if isinstance(tcp, Mapping) else ""
+        named = tcp.get("cc") if isinstance(tcp, Mapping) else None
+        return named if isinstance(named, str) and named in built_in(self.judges) else ""
 
     def with_own(self, control: str) -> Case:
         """The case with another control in the place of the one that it names."""
