@@ -85,3 +85,10 @@ def shown(sheet: Sheet) -> tuple[float, float]:
     found = re.fullmatch(r"([\d.]+) s to ([\d.]+) s", text)
     assert found, text
     return float(found[1]), float(found[2])
+
+
+def pointed(sheet: Sheet) -> float:
+    """The moment of the cursor that the bar names."""
+    found = re.match(r"at ([\d.]+) s, ", sheet.page.locator(".bar output").inner_text())
+    assert found, sheet.page.locator(".bar output").inner_text()
+    return float(found[1])

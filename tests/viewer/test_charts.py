@@ -14,7 +14,7 @@ import lasthop as lh
 from lasthop import Results
 from lasthop._results import Tables
 from lasthop.report import run_report
-from tests.viewer.conftest import Sheet, shown
+from tests.viewer.conftest import Sheet, pointed, shown
 
 
 def test_charts_zoom_together_by_button_key_wheel_and_drag(drive: Results, sheet: Sheet, tmp_path: Path) -> None:
@@ -57,9 +57,19 @@ def test_the_cursor_reads_every_chart(drive: Results, sheet: Sheet, tmp_path: Pa
     expect(page.locator(".bar output")).to_contain_text("at 0.")
     figure = page.locator("figure", has_text="Congestion window")
     reading = figure.locator(".reading").first.inner_text()
-    at = float(page.locator(".bar output").inner_text().removeprefix("at ").removesuffix(" s"))
+    at = pointed(sheet)
     rows = [r for r in drive.tcp.to_pylist() if r["time_s"] <= at]
     assert float(reading.split()[0]) == pytest.approx(rows[-1]["snd_cwnd"], rel=1e-3)
+    # The dot is at the cursor, at the height of the value that is read.
+    dot = figure.locator(".dot").bounding_box()
+    area = figure.locator(".u-over").bounding_box()
+    assert dot
+    assert area
+    assert dot["x"] + 3 - area["x"] == pytest.approx(at * area["width"], abs=1.5)
+    top = max(r["snd_cwnd"] for r in drive.tcp.to_pylist()) * 1.05
+    assert area["y"] + area["height"] - dot["y"] - 3 == pytest.approx(
+        float(reading.split()[0]) / top * area["height"], abs=1.5
+    )
 
 
 def test_flows_without_tcp_are_charted_from_windows(sheet: Sheet, tmp_path: Path) -> None:
@@ -72,7 +82,7 @@ def test_flows_without_tcp_are_charted_from_windows(sheet: Sheet, tmp_path: Path
     box = figure.locator(".u-over").bounding_box()
     assert box
     sheet.page.mouse.move(box["x"] + box["width"] * 0.75, box["y"] + 20)
-    at = float(sheet.page.locator(".bar output").inner_text().removeprefix("at ").removesuffix(" s"))
+    at = pointed(sheet)
     label = figure.locator(".line-toggle").first.inner_text().split()[0]
     row = [r for r in run.windows.to_pylist() if r["flow"] == label and r["start_s"] <= at][-1]
     rate = row["delivered_bytes"] * 8e-6 / (row["end_s"] - row["start_s"])
@@ -92,7 +102,7 @@ def test_airtime_is_of_an_interval_also_after_intervals_without_traffic(sheet: S
     assert box
     page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + 20)
     expect(page.locator(".bar output")).to_contain_text("at 0.")
-    at = float(page.locator(".bar output").inner_text().removeprefix("at ").removesuffix(" s"))
+    at = pointed(sheet)
     label = figure.locator(".line-toggle").first.inner_text()
     first = wifi.to_pylist()[0]
     assert label.startswith(f"{first['station']} {first['direction']}")

@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 import lasthop as lh
 from lasthop import Results
 from lasthop._results import Tables
+from lasthop._values import Value
 from lasthop.report import run_report
 from lasthop.viewer._index import index
 from tests.viewer.conftest import Sheet
@@ -31,6 +32,8 @@ def test_a_map_says_what_it_lacks(drive: Results, sheet: Sheet, tmp_path: Path) 
     sheet.opened(run_report(wifi), tmp_path)
     assert {t.strip() for t in sheet.page.locator("#map text").all_text_contents()} >= {"home", "phone"}
     expect(sheet.page.locator("#map")).not_to_contain_text("not drawn")
+    # Its access point serves it.
+    assert sheet.page.locator("#map line[x2][stroke]").count() == 1
     # One place alone.
     text = str(run.manifest["scenario"])
     alone = re.sub(r"\[cell\.east.*?(?=\n\[[a-z])", "", text, flags=re.DOTALL)
@@ -40,6 +43,36 @@ def test_a_map_says_what_it_lacks(drive: Results, sheet: Sheet, tmp_path: Path) 
         tmp_path,
     )
     expect(sheet.page.locator("#map")).to_contain_text("west alone has a place")
+    assert sheet.wrong == []
+
+
+def test_the_map_has_the_handovers(sheet: Sheet, tmp_path: Path) -> None:
+    """The track changes its colour where the cell changes; the slider has a tick at that time."""
+    near: dict[str, Value] = {
+        "ue.car.radio.position": ["420 m", "20 m", "1.5 m"],
+        "scenario.duration": "4 s",
+        "output.positions": True,
+    }
+    run = lh.Scenario.load("lte-handover").with_(near).run()
+    starts = [r["time_s"] for r in run.events.to_pylist() if r["kind"] == "handover-start"]
+    assert len(starts) == 1
+    sheet.opened(run_report(run), tmp_path)
+    drawn = sheet.page.locator("#map")
+    trails = drawn.locator(".map-trails polyline")
+    expect(trails).to_have_count(2)
+    assert trails.nth(0).get_attribute("stroke") != trails.nth(1).get_attribute("stroke")
+    expect(drawn.locator("text", has_text="west → east")).to_have_count(1)
+    tick = drawn.locator(".slider line")
+    assert float(tick.get_attribute("x1") or "nan") == pytest.approx(starts[0] / 4 * 1000, rel=1e-6)
+    # The link of the car goes to the cell that serves it.
+    ends = []
+    for at in (starts[0] - 0.3, starts[0] + 0.3):
+        drawn.locator("input").fill(str(round(at / 0.004) * 0.004))
+        ends.append(drawn.locator("line[x2][stroke]").get_attribute("x2"))
+    assert ends[0] != ends[1]
+    # The bar names the mark under the cursor.
+    drawn.locator("input").fill(str(round(starts[0] / 0.004) * 0.004))
+    expect(sheet.page.locator(".bar output")).to_contain_text("ue/car handover-start")
     assert sheet.wrong == []
 
 

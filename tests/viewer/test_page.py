@@ -120,12 +120,39 @@ def test_runs_are_compared(sheet: Sheet, tmp_path: Path) -> None:
     scenario = lh.Scenario.load("dumbbell").with_({"scenario.duration": "2 s"})
     runs = {"one": scenario.run(), "two": scenario.with_({"scenario.seed": 9}).run()}
     sheet.opened(runs_report(runs), tmp_path)
-    table = sheet.page.locator("#comparison table")
+    expect(sheet.page.locator("h1")).to_have_text("one, two · Lasthop")
+    what, table = (sheet.page.get_by_role("region", name=name) for name in ("Differences", "Comparison of runs"))
+    told = [row.locator("th, td").all_text_contents() for row in what.locator("tbody tr").all()]
+    assert told == [["scenario", "dumbbell", "dumbbell"], ["seed", "1", "9"], ["duration", "2 s", "2 s"]]
     expect(table.locator("thead th").nth(2)).to_have_text("one")
     rates = [r.flows.to_pylist()[0]["goodput_bps"] for r in runs.values()]
     row = table.locator("tbody tr", has_text="Goodput").first
     change = (rates[1] / rates[0] - 1) * 100
     expect(row.locator("small")).to_contain_text(f"{change:+.3g}"[:4].replace("-", "−"))
+    assert sheet.wrong == []
+
+
+def test_unlike_runs_are_compared_with_a_remark(sheet: Sheet, tmp_path: Path) -> None:
+    wired = lh.Scenario.load("dumbbell").with_({"scenario.duration": "2 s"})
+    wifi = lh.Scenario.load("wifi-slow-station").with_({"scenario.duration": "3 s"}).run()
+    sheet.opened(
+        runs_report({"a": wired.run(), "b": wired.with_({"flow.download.tcp.cc": "bbr3"}).run(), "c": wifi}), tmp_path
+    )
+    page = sheet.page
+    expect(page.locator("#comparison")).to_contain_text("runs of different scenarios")
+    expect(page.locator("#comparison")).to_contain_text("last differently long")
+    rows = page.get_by_role("region", name="Comparison of runs").locator("tbody tr")
+    of = [row.locator("th, td").all_text_contents() for row in rows.all()]
+    assert [row[2:4] for row in of if row[:2] == ["call", "Mean delay"]] == [["–", "–"]]
+    # Airtime is a share of the run's three seconds.
+    share = (
+        sum(r["airtime_s"] for r in wifi.wifi.to_pylist() if (r["station"], r["direction"]) == ("far", "downlink")) / 3
+    )
+    line = next(row for row in of if row[:2] == ["far downlink", "Airtime"])
+    assert float(line[4].split()[0]) == pytest.approx(share * 100, rel=0.01)
+    # Marks of a run are in the charts that have its lines, and its parts are in the navigation.
+    page.locator("nav").get_by_role("link", name="c", exact=True).click()
+    assert page.locator("details.run").nth(2).evaluate("node => node.open")
     assert sheet.wrong == []
 
 

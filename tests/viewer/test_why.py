@@ -15,7 +15,7 @@ from lasthop import Results
 from lasthop.explain import explain
 from lasthop.report import run_report, runs_report
 from lasthop.viewer import Viewer
-from tests.viewer.conftest import Sheet, shown
+from tests.viewer.conftest import Sheet, pointed, shown
 
 
 def test_bands_of_causes_zoom_with_the_charts(explained: Results, sheet: Sheet, tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_bands_of_causes_zoom_with_the_charts(explained: Results, sheet: Sheet, 
     assert box
     page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 20)
     expect(page.locator(".bar output")).to_contain_text("at ")
-    at = float(page.locator(".bar output").inner_text().removeprefix("at ").removesuffix(" s"))
+    at = pointed(sheet)
     assert low < at < high
     timeline = budget.timeline
     assert timeline
@@ -94,7 +94,7 @@ def test_zooming_into_bands_asks_for_shorter_intervals(
         box = over.bounding_box()
         assert box
         sheet.page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 20)
-        at = float(sheet.page.locator(".bar output").inner_text().removeprefix("at ").removesuffix(" s"))
+        at = pointed(sheet)
         near = explain(explained, start_s=at - step(), end_s=at + step()).budget
         largest = max(near.parts, key=lambda p: p.ns)
         key = sheet.page.locator("figure.bands li", has_text=largest.cause.label).first

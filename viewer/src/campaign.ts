@@ -1,5 +1,6 @@
 /** A campaign: small multiples over its axes, with a cursor through all of them. */
 
+import { swatch } from "./chart";
 import { colour } from "./colours";
 import { el, section, svg } from "./dom";
 import { plain, prefixed, quantity } from "./format";
@@ -83,7 +84,7 @@ export function campaign(c: Campaign): HTMLElement | null {
     legend.replaceChildren(
       ...(shown.colour === null
         ? []
-        : c.axes[shown.colour]!.labels.map((label, i) => el("span", { class: "key" }, el("i", { class: "swatch", style: `--c:${colour(i)}` }), label))),
+        : c.axes[shown.colour]!.labels.map((label, i) => el("span", { class: "key" }, swatch(colour(i), []), label))),
     );
     const at = new Map(c.points.map((p) => [p.at.join(), p.values[m] ?? null]));
     const made = combinations.slice(0, MOST_PANELS).map((combination) => panel(c, shown, combination, series, m, at, ticks, () => cursor));
@@ -213,7 +214,7 @@ function panel(
     values.replaceChildren(
       ...found
         .filter((f) => f.x === now)
-        .map((f) => el("span", { class: "key" }, f.s === null ? null : el("i", { class: "swatch", style: `--c:${colour(f.s)}` }), quantity(f.v[0], unit))),
+        .map((f) => el("span", { class: "key" }, f.s === null ? null : swatch(colour(f.s), []), quantity(f.v[0], unit))),
     );
   };
   const what = `${c.metrics[m]?.name ?? ""}${top.unit ? ` [${top.unit}]` : ""}`;

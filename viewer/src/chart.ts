@@ -2,9 +2,9 @@
 
 import uPlot from "uplot";
 import { colour, dash, token } from "./colours";
-import { el } from "./dom";
+import { el, svg } from "./dom";
 import { plain, quantity, seconds } from "./format";
-import type { Series } from "./pyramid";
+import { upperBound, type Series } from "./pyramid";
 import type { TimeWindow } from "./window";
 
 export interface Line {
@@ -25,6 +25,8 @@ export interface Mark {
   source: string;
   event: string;
   kind: "handover" | "outage" | "timeout" | "other";
+  /** The number of its run's colour where several runs are shown; absent: the colour of its kind. */
+  number?: number;
 }
 
 const HEIGHT = 170;
@@ -48,6 +50,8 @@ interface Content {
   series(): uPlot.Series[];
   /** Draws over the grid, below the marks. */
   paint?(u: uPlot): void;
+  /** Where the dot of a line is for a moment: time and value; null: it has none. Absent: there are no dots. */
+  dot?(line: number, at: number): [number, number] | null;
   /** The cursor has moved; null: it has left. */
   read(at: number | null): void;
   /** Colours are others. */
@@ -63,6 +67,7 @@ interface Linked {
 /** A plot in a box whose time axis, cursor and marks are those of all charts. */
 export function linked(box: HTMLElement, time: TimeWindow, marks: Mark[], content: Content): Linked {
   let plot: uPlot | null = null;
+  let dots: HTMLElement[] = [];
   // What is out of sight is drawn when nothing has moved for a while, or when it comes into sight.
   let visible = false;
   let stale = true;
@@ -98,6 +103,18 @@ export function linked(box: HTMLElement, time: TimeWindow, marks: Mark[], conten
     });
   }
 
+  /** Puts each line's dot where the cursor is; beyond the edges of the chart there is none. */
+  function place(): void {
+    if (plot === null) return;
+    const { clientWidth, clientHeight } = plot.over;
+    for (const [line, node] of dots.entries()) {
+      const found = time.cursor === null ? null : content.dot!(line, time.cursor);
+      const [x, y] = found === null ? [-1, -1] : [plot.valToPos(found[0], "x"), plot.valToPos(found[1], "y")];
+      node.hidden = !(x >= 0 && x <= clientWidth && y >= 0 && y <= clientHeight);
+      node.style.transform = `translate(${x}px, ${y}px)`;
+    }
+  }
+
   function data(): uPlot.AlignedData {
     return content.data(Math.max(Math.round(width() - AXIS), 200));
   }
@@ -116,7 +133,8 @@ export function linked(box: HTMLElement, time: TimeWindow, marks: Mark[], conten
         cursor: {
           y: false,
           drag: { x: true, y: false, setScale: false },
-          points: { size: 6 },
+          // Its dots are at the nearest sample, and the legend reads the one before the cursor.
+          points: { show: false },
         },
         scales: { x: { time: false, auto: false }, y: { auto: false } },
         axes: [
@@ -126,7 +144,7 @@ export function linked(box: HTMLElement, time: TimeWindow, marks: Mark[], conten
         series: [{}, ...content.series()],
         hooks: {
           drawClear: content.paint === undefined ? [(u) => drawMarks(u, marks, false)] : [],
-          draw: content.paint === undefined ? [] : [(u) => content.paint!(u), (u) => drawMarks(u, marks, true)],
+          draw: content.paint === undefined ? [place] : [(u) => content.paint!(u), (u) => drawMarks(u, marks, true)],
           setSelect: [
             (u) => {
               if (u.select.width > 3) {
@@ -147,6 +165,8 @@ export function linked(box: HTMLElement, time: TimeWindow, marks: Mark[], conten
       box,
     );
     const over = plot.over;
+    dots = content.dot === undefined ? [] : content.series().map((line) => el("i", { class: "dot", style: `--c:${String(line.stroke)}`, hidden: true }));
+    over.append(...dots);
     turnable(over, time, (x) => plot!.posToVal(x, "x"));
     redraw(plot);
   }
@@ -157,6 +177,7 @@ export function linked(box: HTMLElement, time: TimeWindow, marks: Mark[], conten
     if (plot === null) return;
     const left = at === null ? -10 : plot.valToPos(at, "x");
     if (Math.abs((plot.cursor.left ?? -10) - left) > 0.5) plot.setCursor({ left, top: at === null ? -10 : 0 }, false);
+    place();
   }
 
   const resize = new ResizeObserver(() => {
@@ -229,7 +250,7 @@ export function timeChart(title: string, unit: string, lines: Line[], time: Time
           plot.draw();
         },
       },
-      el("i", { class: "swatch", style: `--c:${colour(line.number)};${dash(line.number).length > 0 ? "border-style:dashed" : ""}` }),
+      swatch(colour(line.number), dash(line.number)),
       line.label,
       " ",
       value,
@@ -277,13 +298,20 @@ export function timeChart(title: string, unit: string, lines: Line[], time: Time
         points: { show: false },
         ...(line.step ? { paths: uPlot.paths.stepped!({ align: 1 }) } : {}),
       })),
+    dot(i, at) {
+      const { series, step } = lines[i]!;
+      if (!shown[i]) return null;
+      // What the legend reads: a stepped line has this value at the cursor, another one at the sample before it.
+      const k = upperBound(series.x, at) - 1;
+      return k < 0 || Number.isNaN(series.y[k]!) ? null : [step ? at : series.x[k]!, series.y[k]!];
+    },
     read(at) {
       lines.forEach((line, i) => {
         readings[i]!.textContent = at === null ? "" : quantity(line.series.at(at), unit) || "–";
       });
     },
     recolour() {
-      legend.querySelectorAll<HTMLElement>(".swatch").forEach((s, i) => s.style.setProperty("--c", colour(lines[i]!.number)));
+      legend.querySelectorAll<SVGElement>(".swatch").forEach((s, i) => s.style.setProperty("--c", colour(lines[i]!.number)));
     },
   });
   const equal = covered(lines).map((group) => el("p", { class: "mute small" }, `Equal, so that the last one covers the others: ${group.map((line) => line.label).join(", ")}.`));
@@ -350,10 +378,18 @@ function dashes(kind: Mark["kind"]): number[] {
   return { timeout: [2, 4], outage: [], handover: [6, 3], other: [6, 3] }[kind];
 }
 
-/** The style of a border that looks like the line of a mark. */
-export function borderOf(kind: Mark["kind"]): string {
-  const [drawn] = dashes(kind);
-  return drawn === undefined ? "solid" : drawn < 4 ? "dotted" : "dashed";
+/** Pixels across a swatch: those of the longest pattern of dashes, twice. */
+const SWATCH = 32;
+
+/** A piece of a line as charts draw it. */
+export function swatch(stroke: string, pattern: number[]): SVGElement {
+  const line = svg("line", { x1: 0, x2: SWATCH, y1: 3, y2: 3, "stroke-width": 2.5, "stroke-dasharray": pattern.length > 0 ? pattern.join(" ") : null });
+  return svg("svg", { class: "swatch", style: `--c:${stroke}`, width: SWATCH, height: 6, viewBox: `0 0 ${SWATCH} 6`, "aria-hidden": "true" }, line);
+}
+
+/** A piece of the line of a mark. */
+export function swatchOf(kind: Mark["kind"], stroke = `var(--mark-${kind})`): SVGElement {
+  return swatch(stroke, dashes(kind));
 }
 
 /** Draws marks; over something coloured each line is beside one of paper. */
@@ -378,7 +414,7 @@ export function markTimes(
     const x = at(mark.time);
     const end = mark.until === undefined ? x : at(mark.until);
     if (end < left || x > left + width) continue;
-    ctx.fillStyle = ctx.strokeStyle = token(`--mark-${mark.kind}`);
+    ctx.fillStyle = ctx.strokeStyle = mark.number === undefined ? token(`--mark-${mark.kind}`) : colour(mark.number);
     if (mark.until !== undefined) {
       ctx.globalAlpha = 0.25;
       ctx.fillRect(x, top, Math.max(end - x, 1), height);

@@ -33,7 +33,7 @@ export interface RunInfo {
   interval_s: number;
   scenario: string;
   /** Places of what does not move: cells, access points, nodes. */
-  places: { name: string; kind: string; x: number; y: number; /** Where a sector looks, in degrees from the x axis on counter-clockwise. */ azimuth?: number }[];
+  places: { name: string; kind: string; x: number; y: number; /** Where a sector looks, in degrees from the x axis on counter-clockwise. */ azimuth?: number; /** Which cell or access point serves it, where that does not change. */ serves?: string }[];
   /** Whether the ground is repeated around the edges of a layout. */
   wraps: boolean;
   /** UEs that move or are dropped at random: the table `positions` says where they are. */
@@ -63,6 +63,8 @@ export interface Index {
   version: number;
   title: string;
   runs: RunInfo[];
+  /** Of several runs: how many scenarios they are of, and the keys in which they differ; a value is "" where a run lacks the key. */
+  differences?: { scenarios: number; keys: { key: string; values: string[] }[]; more: number };
   campaign?: Campaign;
 }
 

@@ -2,11 +2,11 @@ import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { campaign } from "./campaign";
 import { bands } from "./bands";
-import { borderOf, timeChart, type Line, type Mark } from "./chart";
+import { swatchOf, timeChart, type Line, type Mark } from "./chart";
 import { introduce } from "./causes";
-import { isDark, numberOf } from "./colours";
+import { colour, colours, isDark, numberOf } from "./colours";
 import { comparison } from "./compare";
-import { Embedded, Run, Server, type Source } from "./data";
+import { Embedded, Run, Server, type Index, type Source } from "./data";
 import { el, listed, section } from "./dom";
 import { quantity, seconds } from "./format";
 import { map } from "./map";
@@ -16,6 +16,9 @@ import { marksOf, panelsOf, uncharted, type Panel, type PanelLine } from "./pane
 import { tables } from "./tables";
 import { why, whyLater } from "./why";
 import { TimeWindow } from "./window";
+
+/** The part of what is shown within which a mark is at the cursor. */
+const NEAR = 0.005;
 
 /** Lines of one chart; of more, the first ones are drawn, and others can be asked for by their names. */
 const MOST_LINES = 12;
@@ -39,7 +42,7 @@ async function start(): Promise<void> {
       navigation([found, ...sections].filter((n) => n !== null));
     } else {
       if (runs.length === 0) throw new Error("There is no run to show.");
-      await show(main, runs);
+      await show(main, runs, index.differences);
     }
   } catch (error) {
     main.replaceChildren(el("p", { class: "error", role: "alert" }, error instanceof Error ? error.message : String(error)));
@@ -56,15 +59,17 @@ async function part(make: () => Promise<HTMLElement | null> | HTMLElement | null
   }
 }
 
-async function show(main: HTMLElement, runs: Run[]): Promise<void> {
+async function show(main: HTMLElement, runs: Run[], differences: Index["differences"]): Promise<void> {
   const several = runs.length > 1;
   const duration = Math.max(...runs.map((r) => r.info.duration_s));
   const time = new TimeWindow({ from: 0, to: duration > 0 ? duration : 1 });
   introduce((await Promise.all(runs.map((run) => (run.info.explain.quick ? run.explained().catch(() => []) : [])))).flat());
   // All parts ask for their tables at once.
-  const marks = runs.map((run) => marksOf(run).catch((): Mark[] => []));
-  const shared = [part(() => comparison(runs)), part(() => series(runs, time, marks))];
-  const owns = runs.map((run, k) => [part(() => why(run)), part(() => overview(run)), part(() => map(run, time)), part(() => packets(run, time, marks[k]!)), part(() => tables(run))]);
+  // Of several runs each has a colour, which is also that of its lines where that is enough to tell them apart.
+  const isColoured = several && runs.length <= colours();
+  const marks = runs.map((run, k) => marksOf(run).then((own) => (isColoured ? own.map((mark) => ({ ...mark, number: k })) : own), (): Mark[] => []));
+  const shared = [part(() => comparison(runs, differences)), part(() => series(runs, time, marks))];
+  const owns = runs.map((run, k) => [part(() => why(run)), part(() => overview(run)), part(() => map(run, time, marks[k]!)), part(() => packets(run, time, marks[k]!)), part(() => tables(run))]);
   const parts: (HTMLElement | null)[] = await Promise.all(shared);
   for (const [k, run] of runs.entries()) {
     const own = (await Promise.all(owns[k]!)).filter((p) => p !== null);
@@ -75,7 +80,7 @@ async function show(main: HTMLElement, runs: Run[]): Promise<void> {
         const title = s.getAttribute("aria-labelledby");
         if (title !== null) s.setAttribute("aria-labelledby", `${title}-${run.info.id}`);
       });
-      parts.push(el("details", { class: "run" }, el("summary", {}, run.info.label), ...own));
+      parts.push(el("details", { class: "run", id: `run-${run.info.id}`, "data-label": run.info.label }, el("summary", {}, `${run.info.label}: why, overview, map, packets and tables`), ...own));
     } else {
       parts.push(...own);
     }
@@ -124,14 +129,22 @@ async function causes(runs: Run[], time: TimeWindow, marks: Mark[][]): Promise<H
 async function series(runs: Run[], time: TimeWindow, marking: Promise<Mark[]>[]): Promise<HTMLElement | null> {
   const all = await Promise.all(runs.map((run) => panelsOf(run)));
   const marksOfRuns = await Promise.all(marking);
-  const marks = marksOfRuns.flat();
+  const marks = marksOfRuns.flatMap((own, k) => own.map((mark) => ({ ...mark, run: k })));
   const stacked = await causes(runs, time, marksOfRuns);
   const ids = [...new Set(all.flatMap((panels) => panels.map((p) => p.id)))];
   if (ids.length === 0 && stacked.length === 0) return null;
   const label = el("output", { "aria-live": "off" });
   const describe = (): void => {
     const { from, to } = time.range;
-    label.textContent = time.cursor === null ? `${seconds(from)} to ${seconds(to)}` : `at ${seconds(time.cursor)}`;
+    const shown = `${seconds(from)} to ${seconds(to)}`;
+    const at = time.cursor;
+    if (at === null) label.textContent = shown;
+    else {
+      const near = marks.filter((mark) => Math.abs(mark.time - at) <= (to - from) * NEAR || (mark.until !== undefined && mark.time <= at && at <= mark.until));
+      const names = near.map((mark) => `${runs.length > 1 ? `${runs[mark.run]!.info.label}: ` : ""}${mark.source} ${mark.event}`);
+      label.textContent = [`at ${seconds(at)}`, ...(names.length > 0 ? [listed([...new Set(names)])] : [`of ${shown}`])].join(", ");
+    }
+    label.title = label.textContent;
   };
   time.addEventListener("range", describe);
   time.addEventListener("cursor", describe);
@@ -166,14 +179,16 @@ async function series(runs: Run[], time: TimeWindow, marking: Promise<Mark[]>[])
         lines.push({ ...line, label, number: numberOf(names, line.label, k, runs.length) });
       }
     });
-    return { title: found!.title, unit: found!.unit, lines };
+    // A mark of a run says something about its lines only.
+    const marked = marksOfRuns.flatMap((own, k) => (all[k]!.some((p) => p.id === id) ? own : []));
+    return { title: found!.title, unit: found!.unit, lines, marks: marked };
   });
   const isMany = panels.some((panel) => panel.lines.length > MOST_LINES);
   /** The chart of the lines whose names have all of these words. */
   const draw = (panel: (typeof panels)[number], words: string[]): { figure: HTMLElement; destroy(): void } => {
     const chosen = panel.lines.filter((line) => words.every((word) => line.label.toLowerCase().includes(word)));
     const lines: Line[] = chosen.slice(0, MOST_LINES).map((line, i) => ({ ...line, number: line.number ?? i }));
-    const chart = timeChart(panel.title, panel.unit, lines, time, marks);
+    const chart = timeChart(panel.title, panel.unit, lines, time, panel.marks);
     const left = chosen.length - lines.length;
     if (left > 0) chart.figure.append(el("p", { class: "mute small" }, `${left} more are not drawn; the field "Lines" above finds them by name.`));
     else if (chosen.length === 0) chart.figure.append(el("p", { class: "mute" }, "No line has this name."));
@@ -198,9 +213,15 @@ async function series(runs: Run[], time: TimeWindow, marking: Promise<Mark[]>[])
     bar.append(el("label", { class: "lines" }, "Lines ", field));
   }
   const silent = (await Promise.all(runs.map(async (run) => (await uncharted(run)).map((flow) => (runs.length > 1 ? `${run.info.label}: ${flow}` : flow))))).flat();
-  const keys = [...new Set(marks.map((m) => m.kind))].map((kind) =>
-    el("span", { class: "key" }, el("i", { class: "swatch", style: `--c:var(--mark-${kind});border-top-style:${borderOf(kind)}` }), MARKS[kind]),
-  );
+  const isRun = marks.some((mark) => mark.number !== undefined);
+  const keys: HTMLElement[] = [...new Set(marks.map((m) => m.kind))].map((kind) => el("span", { class: "key" }, swatchOf(kind, isRun ? "var(--ink)" : undefined), MARKS[kind]));
+  if (isRun) {
+    const patches = runs.map((run, k) => ({ node: el("b", { class: "patch" }), run, k })).filter(({ k }) => marksOfRuns[k]!.length > 0);
+    const paint = (): void => patches.forEach(({ node, k }) => node.style.setProperty("--c", colour(k)));
+    document.addEventListener("theme", paint);
+    paint();
+    keys.push(...patches.map(({ node, run }) => el("span", { class: "key" }, node, `of ${run.info.label}`)));
+  }
   return section(
     "Time series",
     "series",
@@ -250,8 +271,14 @@ function navigation(sections: HTMLElement[]): void {
   nav.replaceChildren(
     ...sections
       .filter((s) => s.id !== "")
-      .map((s) => el("li", {}, el("a", { href: `#${s.id}` }, s.querySelector("h2")?.textContent ?? s.id))),
+      .map((s) => el("li", {}, link(s))),
   );
+}
+
+/** A link to a part of the page; those of one run of several open when they are asked for. */
+function link(part: HTMLElement): HTMLElement {
+  if (!(part instanceof HTMLDetailsElement)) return el("a", { href: `#${part.id}` }, part.querySelector("h2")?.textContent ?? part.id);
+  return el("a", { href: `#${part.id}`, onclick: () => (part.open = true) }, part.dataset["label"] ?? part.id);
 }
 
 function keyboard(time: TimeWindow): void {

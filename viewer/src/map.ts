@@ -1,5 +1,6 @@
 /** The map: cells, access points and terminals at the moment of the cursor or the slider, with who serves whom. */
 
+import type { Mark } from "./chart";
 import { colour } from "./colours";
 import type { Run } from "./data";
 import { el, listed, section, svg } from "./dom";
@@ -17,7 +18,8 @@ interface Track {
   cell: string[];
 }
 
-export async function map(run: Run, time: TimeWindow): Promise<HTMLElement | null> {
+export async function map(run: Run, time: TimeWindow, marking: Promise<Mark[]>): Promise<HTMLElement | null> {
+  const marks = (await marking).filter((mark) => mark.kind === "handover" || mark.kind === "outage");
   const tracks = run.has("positions") ? await read(run) : [];
   const recorded = new Set(tracks.map((t) => t.name));
   const places = run.info.places.filter((p) => !recorded.has(p.name));
@@ -59,6 +61,12 @@ export async function map(run: Run, time: TimeWindow): Promise<HTMLElement | nul
   const of = (cell: string): string => colour(Math.max(cells.indexOf(cell), 0));
   const homes = new Map(places.map((p) => [p.name, p]));
   const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "map", role: "img", "aria-label": "Map of the run" });
+  const still = places.flatMap((p): [Place, Place][] => {
+    const home = p.serves === undefined ? undefined : homes.get(p.serves);
+    return home === undefined ? [] : [[p, home]];
+  });
+  const stretches = tracks.filter((t) => t.x.length < 5000).flatMap(stretchesOf);
+  const changes = tracks.flatMap(changesOf);
   const links = svg("g", {});
   const moving = svg("g", {});
   const label = el("output", {});
@@ -81,11 +89,16 @@ export async function map(run: Run, time: TimeWindow): Promise<HTMLElement | nul
     const bar = bars.find(({ box }) => !signs.some((s) => overlap(s, box))) ?? bars[0]!;
     taken = [bar.box, ...signs.slice(0, sites.length)];
     const labels = placed(sites, letter, sign, bounds, taken);
+    const written = changes.length <= MOST_CHANGES ? changes.map((c) => ({ x: toX(c.x), y: toY(c.y), name: c.says })) : [];
+    const beside = placed(written, letter, sign, bounds, taken);
     picture.replaceChildren(
-      svg("g", { class: "map-trails" }, ...tracks.filter((t) => t.x.length < 5000).map((t) => svg("polyline", { points: Array.from(t.x, (x, i) => `${toX(x)},${toY(t.y[i]!)}`).join(" "), "stroke-width": pixel }))),
+      svg("g", { class: "map-trails" }, ...stretches.map((s) => svg("polyline", { points: s.points.map(([x, y]) => `${toX(x)},${toY(y)}`).join(" "), stroke: s.cell === "" ? "var(--mute)" : of(s.cell), "stroke-width": 3 * pixel }))),
+      svg("g", { class: "map-trails" }, ...changes.map((c) => svg("circle", { cx: toX(c.x), cy: toY(c.y), r: 4 * pixel, stroke: "var(--ink)", "stroke-width": 1.5 * pixel }, svg("title", {}, `${c.name}: ${c.says}, ${seconds(c.time)}`)))),
       links,
+      ...still.map(([a, b]) => svg("line", { x1: toX(a.x), y1: toY(a.y), x2: toX(b.x), y2: toY(b.y), stroke: of(b.name), "stroke-width": 1.5 * pixel })),
       ...sites.map((site) => svg("g", { transform: `translate(${site.x} ${site.y})` }, ...site.all.map((p) => symbol(p, sign, of(p.name))))),
       ...sites.map((site, i) => named(site.name, labels[i]!, letter)),
+      ...written.map((c, i) => named(c.name, beside[i]!, letter)),
       moving,
       bar.node,
     );
@@ -125,8 +138,48 @@ export async function map(run: Run, time: TimeWindow): Promise<HTMLElement | nul
     paint();
   }).observe(picture);
   paint();
+  const { from, to } = time.whole;
+  const ticks = svg(
+    "svg",
+    { viewBox: "0 0 1000 9", preserveAspectRatio: "none", role: "img", "aria-label": "Handovers and outages" },
+    ...marks.map((mark) => {
+      const x = ((mark.time - from) / (to - from)) * 1000;
+      return svg("line", { x1: x, x2: x, y1: 0, y2: 9, style: `--c:var(--mark-${mark.kind})` }, svg("title", {}, `${mark.source} ${mark.event}, ${seconds(mark.time)}`));
+    }),
+  );
+  const marked = tracks.length > 0 && (changes.length > 0 || marks.length > 0) ? el("p", { class: "mute small" }, MARKED) : null;
   const wrapped = run.info.wraps ? el("p", { class: "mute" }, "The ground is repeated around its edges: a UE may be served by the copy of a site beyond the opposite edge, and its line then crosses the map.") : null;
-  return section("Map", "map", how, older, tracks.length > 0 ? wrapped : null, tracks.length > 0 ? el("p", {}, el("label", {}, "Time ", slider), " ", label) : null, picture);
+  return section("Map", "map", how, older, tracks.length > 0 ? wrapped : null, tracks.length > 0 ? el("p", {}, el("label", {}, "Time ", el("span", { class: "slider" }, slider, ticks)), " ", label) : null, marked, picture);
+}
+
+/** What the signs on tracks and below the slider are. */
+const MARKED = "Tracks have the colour of the serving cell. A ring is where a UE was first served by another cell, a tick below the slider when a handover or an outage began.";
+
+/** So many changes of cells are written beside their rings; of more, the rings' titles have them. */
+const MOST_CHANGES = 12;
+
+/** The parts of a track with one serving cell; each begins where the last one ends. */
+function stretchesOf(track: Track): { cell: string; points: [number, number][] }[] {
+  const found: { cell: string; points: [number, number][] }[] = [];
+  for (let i = 0; i < track.x.length; i++) {
+    const here: [number, number] = [track.x[i]!, track.y[i]!];
+    const last = found[found.length - 1];
+    last?.points.push(here);
+    if (last?.cell !== track.cell[i]) found.push({ cell: track.cell[i]!, points: [here] });
+  }
+  return found;
+}
+
+/** Where a UE came to another cell than that which served it last. */
+export function changesOf(track: Track): { name: string; time: number; x: number; y: number; says: string }[] {
+  const found = [];
+  let last = "";
+  for (const [i, cell] of track.cell.entries()) {
+    if (cell === "") continue;
+    if (last !== "" && cell !== last) found.push({ name: track.name, time: track.time[i]!, x: track.x[i]!, y: track.y[i]!, says: `${last} → ${cell}` });
+    last = cell;
+  }
+  return found;
 }
 
 /** Pixels: letters, half of a sign, and the height of the largest picture (`.map` in the style sheet). */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import sys
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
 #: The version of the index; the page reads one.
 VERSION = 1
+#: So many runs are named in the heading of a comparison.
+NAMED = 3
+#: So many keys that differ between runs are listed.
+DIFFERENCES = 30
 #: Tables of a scenario whose members have a place.
 PLACED = ("cell", "ap", "ue", "station", "node")
 
@@ -62,8 +67,53 @@ def index(
     described = [_run(str(i), label, results, kept) for i, (label, results) in enumerate(runs.items())]
     for number, stretches in (excerpts or {}).items():
         described[int(number)]["excerpt"] = [{"from_s": s.start, "to_s": s.end, "what": s.what} for s in stretches]
-    title = described[0]["label"] if len(described) == 1 else f"{len(described)} runs"
-    return {"version": VERSION, "title": f"{title} · Lasthop", "runs": described}
+    labels = [run["label"] for run in described]
+    title = (
+        ", ".join(labels)
+        if len(labels) <= NAMED
+        else f"{', '.join(labels[: NAMED - 1])} and {len(labels) - NAMED + 1} more runs"
+    )
+    found = {"version": VERSION, "title": f"{title} · Lasthop", "runs": described}
+    return found | {"differences": differences(list(runs.values()))} if len(runs) > 1 else found
+
+
+def differences(runs: Sequence[Results]) -> dict[str, Any]:
+    """Keys of the scenarios whose values are not the same in all runs, with the values.
+
+    Of runs of other scenarios only what every run has: their lists of keys have little in common.
+    """
+    scenarios = [_flat(_parsed(run.manifest)) for run in runs]
+    keys = list(dict.fromkeys(key for scenario in scenarios for key in scenario))
+    found = [
+        {"key": key, "values": values}
+        for key in keys
+        if key not in ("scenario.name", "scenario.description")
+        and len({*(values := [scenario.get(key, "") for scenario in scenarios])}) > 1
+    ]
+    names = {str(run.manifest.get("name", "")) for run in runs}
+    if len(names) > 1:
+        found = [row for row in found if all(row["values"])]
+    return {"scenarios": len(names), "keys": found[:DIFFERENCES], "more": max(len(found) - DIFFERENCES, 0)}
+
+
+def _flat(table: Mapping[str, Any], under: str = "") -> dict[str, str]:
+    """The values of a scenario by their dotted keys, as text."""
+    found: dict[str, str] = {}
+    for key, value in table.items():
+        if isinstance(value, dict):
+            found |= _flat(value, f"{under}{key}.")
+        else:
+            found[f"{under}{key}"] = value if isinstance(value, str) else json.dumps(value, default=str)
+    return found
+
+
+def _parsed(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The effective scenario of a run; {} where it cannot be read."""
+    try:
+        found: dict[str, Any] = tomllib.loads(str(manifest.get("scenario", "")))
+    except tomllib.TOMLDecodeError:
+        return {}
+    return found
 
 
 def campaign_index(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,10 +124,7 @@ def campaign_index(entry: Mapping[str, Any]) -> dict[str, Any]:
 def _run(number: str, label: str, results: Results, kept: Mapping[tuple[str, str], int] | None) -> dict[str, Any]:
     manifest = results.manifest
     text = str(manifest.get("scenario", ""))
-    try:
-        scenario = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        scenario = {}
+    scenario = _parsed(manifest)
     tables, damaged = [], []
     for name in _ordered(table_names(results)):
         if kept is not None and (number, name) not in kept:
@@ -99,7 +146,7 @@ def _run(number: str, label: str, results: Results, kept: Mapping[tuple[str, str
         "duration_s": _duration(results),
         "interval_s": _interval(scenario),
         "scenario": text,
-        "places": [*_places(scenario), *_recorded_places(manifest)],
+        "places": _served([*_places(scenario), *_recorded_places(manifest)], scenario),
         "unplaced": _unplaced(scenario, manifest),
         "wraps": any(isinstance(x, dict) and x.get("wrap_around") is True for x in _inner(scenario, "layout").values()),
         "moving": _moving(scenario),
@@ -233,6 +280,20 @@ def _recorded_places(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
             place["azimuth"] = azimuth
         found.append(place)
     return found
+
+
+def _served(places: list[dict[str, Any]], scenario: dict[str, Any]) -> list[dict[str, Any]]:
+    """Places with who serves them, where a scenario has one access point or one cell only.
+
+    Of more, the table `positions` says which cell it was.
+    """
+    members = {"station": "ap", "ue": "cell"}
+    homes = {
+        kind: next(iter(_inner(scenario, home)))
+        for kind, home in members.items()
+        if len(_inner(scenario, home)) == 1 and not (home == "cell" and _inner(scenario, "layout"))
+    }
+    return [{**p, "serves": homes[p["kind"]]} if p["kind"] in homes else p for p in places]
 
 
 def _unplaced(scenario: dict[str, Any], manifest: Mapping[str, Any]) -> list[str]:
