@@ -14,7 +14,8 @@ import pytest
 
 import lasthop as lh
 from lasthop.judging._words import number
-from lasthop.judging.figures import contest_figure, course_figure, front_figure
+from lasthop.judging.control import control_of
+from lasthop.judging.figures import contest_figure, course_figure, front_figure, state_colours
 from lasthop.judging.reading import parse_cases
 from lasthop.judging.report import _compared, _sentence
 from lasthop.judging.suite import SuiteFigure, load_suite
@@ -77,6 +78,17 @@ def test_names_of_moments_and_the_legend_can_be_read() -> None:
         assert whole.x0 <= legend.x0 < legend.x1 <= whole.x1
         assert whole.y0 <= legend.y0 < legend.y1 <= whole.y1
         assert not any(name.overlaps(legend) for name in names)
+
+
+def test_a_state_has_one_colour_in_all_figures() -> None:
+    first = state_colours("bbr.state", ["ProbeBW_UP", "Drain"])
+    then = state_colours("bbr.state", ["Startup", "Drain", "ProbeBW_CRUISE", "ProbeBW_UP", "ProbeRTT"])
+    assert {s: first[s] for s in ("ProbeBW_UP", "Drain")} == {s: then[s] for s in ("ProbeBW_UP", "Drain")}
+    assert len(set(then.values())) == len(then) == 7
+    # Of a control of the user's: neither the order nor the length of the run changes a colour.
+    own = state_colours("mine.state", ["a", "b", "c"])
+    assert own == state_colours("mine.state", ["c", "a", "b", "a"])
+    assert len(set(own.values())) == 3
 
 
 @pytest.mark.parametrize("x", ["loss", "buffer_bdp", "bound", "path"])
@@ -144,3 +156,10 @@ def test_the_name_of_a_value_keeps_its_letters() -> None:
     assert _sentence("left_after_one 0.69, left_after_four 0.7") == "left_after_one 0.69, left_after_four 0.7."
     assert _sentence("the window falls once") == "The window falls once."
     assert _sentence("a: pass.2 does not hold") == "a: pass.2 does not hold."
+
+
+def test_another_build_of_a_built_in_control_has_another_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = control_of("bbr3").hash
+    assert control_of("bbr3").hash == before
+    monkeypatch.setattr("lasthop.judging.control.engine", lambda: "another build")
+    assert control_of("bbr3").hash != before

@@ -18,6 +18,7 @@ from lasthop._errors import mistake
 from lasthop._own import is_rate_control
 from lasthop.campaign import own
 from lasthop.campaign._faults import nearest
+from lasthop.campaign.store import engine
 from lasthop.judging._variables import (
     CONGESTION,
     RATE,
@@ -85,10 +86,10 @@ class Control:
 
     @property
     def hash(self) -> str:
-        """Names the control by what it does, as hex."""
+        """Names the control by what it does, as hex; of a built-in one the build is part of it."""
         if self.make is not None:
             return self.code[:32]
-        said = f"{self.name} {_core.__version__}" + (f" {self.switch}" if self.switch else "")
+        said = f"{self.name} {_core.__version__} {engine()}" + (f" {self.switch}" if self.switch else "")
         return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
 
     def variables(self) -> Mapping[str, bool]:

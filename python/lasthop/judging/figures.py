@@ -5,14 +5,15 @@ Those variables that the case names.
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import LogFormatter
 
 from lasthop.harness.drawing import WIDTH, study_figure
-from lasthop.judging._variables import unit_of
+from lasthop.judging._variables import CONGESTION, RATE, states_of, unit_of
 from lasthop.judging.case import Case, CaseMetric
 from lasthop.judging.suite import BOUND, BUFFER, PATHS, SuiteFigure
 from lasthop.plot._style import OKABE_ITO
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Colours of states, in the order in which a run has them first.
+#: Colours of states: of built-in controls in the order in which a variable lists its states.
 _STRIP = ("#bcd9ec", "#f3cdb5", "#bfe3d6", "#efd9e7", "#f6e3b5", "#d3ecf9", "#dcdcdc", "#e9e4c9")
 #: Height of a figure of the first page [inches], with one row of legend.
 _SMALL = 1.9
@@ -53,10 +54,9 @@ def course_figure(shown: Mapping[str, Any], plot: Sequence[str], small: bool = F
             ax.axvline(at, color="#444444", linewidth=0.6, linestyle=":")
         if ax is axes[0]:
             _named(ax, inside, end, small)
-    strips = list(shown["states"].values())
-    if strips:
+    for variable, changes in [*shown["states"].items()][:1]:
         for ax in axes:
-            _strip(ax, strips[0], end, legend=ax is axes[0])
+            _strip(ax, variable, changes, end, legend=ax is axes[0])
     axes[-1].set_xlabel("time [s]")
     axes[-1].set_xlim(0, end)
     return figure
@@ -88,10 +88,28 @@ def _line(ax: Axes, name: str, points: Sequence[Sequence[float | None]]) -> None
     ax.set_ylabel(f"{name}\n[{unit}]" if unit else name, fontsize=7)
 
 
-def _strip(ax: Axes, changes: Sequence[Sequence[Any]], end: float, *, legend: bool) -> None:
+def state_colours(variable: str, states: Iterable[str]) -> dict[str, str]:
+    """The colour of each state, the same in every figure of a report.
+
+    States of a user's own control come after those of built-in ones; their colours follow from
+    their names, and where two would have one colour the later name has the next.
+
+    Args:
+        variable: such as `bbr.state`.
+        states: those of the run.
+    """
+    listed = states_of((), CONGESTION).get(variable) or states_of((), RATE).get(variable, ())
+    places = {state: k for k, state in enumerate(listed)}
+    for state in sorted(set(states) - places.keys()):
+        free = set(range(len(_STRIP))) - set(places.values())
+        wanted = hashlib.blake2b(state.encode(), digest_size=2).digest()[0] % len(_STRIP)
+        places[state] = min(free, key=lambda k: (k - wanted) % len(_STRIP)) if free else wanted
+    return {state: _STRIP[k % len(_STRIP)] for state, k in places.items()}
+
+
+def _strip(ax: Axes, variable: str, changes: Sequence[Sequence[Any]], end: float, *, legend: bool) -> None:
     """Coloured spans of the states behind the course."""
-    names = list(dict.fromkeys(state for _, state in changes))
-    colours = {state: _STRIP[k % len(_STRIP)] for k, state in enumerate(names)}
+    colours = state_colours(variable, (state for _, state in changes))
     labelled: set[str] = set()
     following = [*(t for t, _ in changes[1:]), end]
     for (begin, state), until in zip(changes, following, strict=True):
