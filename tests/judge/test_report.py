@@ -5,15 +5,21 @@ And the figures that a suite asks for.
 
 from __future__ import annotations
 
+import re
+import shlex
+from html import unescape
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import lasthop as lh
+from lasthop.cli import main
 from lasthop.judging._words import number
+from lasthop.judging.call import Call
 from lasthop.judging.control import control_of
 from lasthop.judging.figures import contest_figure, course_figure, front_figure, state_colours
 from lasthop.judging.reading import parse_cases
@@ -36,6 +42,29 @@ paths = ["p"]
 [case.paths]
 p = { rate = "10 Mbit/s", rtt = "40 ms", buffer_bdp = 1 }
 q = { rate = "10 Mbit/s", rtt = "40 ms", buffer_bdp = 4 }
+"""
+OWN = """import lasthop as lh
+
+
+class Mine(lh.CongestionControl):
+    l4s = True
+
+    def on_ack(self, ack):
+        pass
+
+    def on_loss(self, loss):
+        pass
+"""
+PROMISE = """[case]
+id = "PROMISE-1"
+title = "t"
+source = "s"
+pass = ["max(cwnd, start, end) * {rtt} <= 0.5 s"]
+[case.paths]
+fast = { rate = "10 Mbit/s", rtt = "10 ms" }
+slow = { rate = "10 Mbit/s", rtt = "100 ms" }
+[case.scenario]
+duration = "1 s"
 """
 CONTROLS = ["a-long-name-of-a-control", "reno", "cubic", "bbr3", "alone"]
 
@@ -163,3 +192,36 @@ def test_another_build_of_a_built_in_control_has_another_digest(monkeypatch: pyt
     assert control_of("bbr3").hash == before
     monkeypatch.setattr("lasthop.judging.control.engine", lambda: "another build")
     assert control_of("bbr3").hash != before
+
+
+def test_run_it_again_is_a_command_that_judges_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read back by the command itself, of an own control in a file, with the form and the path."""
+    (tmp_path / "my own").mkdir()
+    (tmp_path / "my own" / "my_cc.py").write_text(OWN, encoding="utf-8")
+    (tmp_path / "promise.toml").write_text(PROMISE, encoding="utf-8")
+    args = ["my own/my_cc.py:Mine", "--suite", "promise.toml", "--quick", "--vary", "3", "--jobs", "1"]
+    monkeypatch.chdir(tmp_path)
+    first = CliRunner().invoke(main, ["judge", *args, "--store", "store", "--out", "a"])
+    assert first.exit_code == 0, first.output
+    page = (tmp_path / "a" / "report.html").read_text(encoding="utf-8")
+    (command,) = re.findall(r"Run it again: <code>(.*?)</code>", page)
+    words = shlex.split(unescape(command))
+    assert words[:2] == ["lasthop", "judge"]
+    again = CliRunner().invoke(main, [*words[1:], "--store", "store", "--out", "b"])
+    assert again.exit_code == 0, again.output
+    assert (tmp_path / "a" / "judge.json").read_bytes() == (tmp_path / "b" / "judge.json").read_bytes()
+    # The second path decides; its scenario has the keys that judging gives an L4S control.
+    assert "Scenario of path slow" in page
+    assert 'cc = "my-cc"' in unescape(page).replace("&#34;", '"')
+    assert "l4s = true" in page
+
+
+def test_a_call_in_python_and_a_mutant_are_given_again() -> None:
+    own = Call("mine", {"promise": "promise.toml"}, made="Mine", quick=True)
+    assert own.of_case("promise", "P-1") == (
+        "lasthop.judge('mine', ['promise.toml'], cases=['P-1'], own={'mine': Mine}, quick=True)"
+    )
+    named = Call("mine", {}, own="my_cc.py:Mine")
+    assert named.of_case("bbr", "BBR-01") == "lasthop judge mine --cc mine=my_cc.py:Mine --suite bbr --case BBR-01"
+    mutant = Call("bbr3", mutant="drain-without-limit")
+    assert mutant.of_case("bbr", "B").endswith("--case B --mutant drain-without-limit")

@@ -29,6 +29,7 @@ from lasthop.campaign.store import Store, run_key
 from lasthop.judging._paths import CasePath, varied
 from lasthop.judging._scenario import ALONE, scenario_of
 from lasthop.judging._variables import CONGESTION, RATE, known_variables, scenario_keys, variables_of
+from lasthop.judging.call import Call
 from lasthop.judging.case import Case
 from lasthop.judging.contest import compared, comparisons, flags, summary, unknown
 from lasthop.judging.control import Control, control_of, mutated
@@ -79,11 +80,13 @@ class Verdicts:
         control: what was judged.
         suites: the suites.
         rows: a row for each case, in the order of the suites.
+        call: what it was asked for; not part of `judge.json`.
     """
 
     control: Control
     suites: tuple[Suite, ...]
     rows: tuple[Row, ...]
+    call: Call
     quick: bool = False
     vary: int = 0
     #: Runs that were made and runs that were found in the store; not part of the verdicts.
@@ -236,7 +239,13 @@ class Judgement:
         if switch:
             self.control = mutated(self.control, switch)
         named = [suites] if isinstance(suites, (str, PathLike)) else suites
-        every = [s if isinstance(s, Suite) else load_suite(str(s)) for s in (named or default_suites(self.control))]
+        given = [*(named or default_suites(self.control))]
+        every = [s if isinstance(s, Suite) else load_suite(str(s)) for s in given]
+        words = {s.name: s.name if isinstance(g, Suite) else str(g) for s, g in zip(every, given, strict=True)}
+        made = (own or {}).get(cc)
+        self._call = Call(
+            cc, words, made if isinstance(made, str) else "", getattr(made, "__name__", ""), quick, vary, switch
+        )
         self.suites = [chosen(suite, cases) for suite in every]
         self.cases = [(suite, case) for suite in self.suites for case in suite.cases]
         if not self.cases:
@@ -388,7 +397,7 @@ class Judgement:
             for (suite, case), points in zip(self.cases, self._plan, strict=True)
         ]
         return Verdicts(
-            self.control, tuple(self.suites), tuple(rows), self.quick, self.vary, len(known) - taken, taken,
+            self.control, tuple(self.suites), tuple(rows), self._call, self.quick, self.vary, len(known) - taken, taken,
             time.monotonic() - began, dict(sorted(costs.items())),
         )  # fmt: skip
 

@@ -262,15 +262,20 @@ def _chosen(row: Row) -> Markup:
 
 
 def _again(verdicts: Verdicts, row: Row) -> Markup:
+    """The command, and the scenario of the path that decides."""
     if not row.points:
         return Markup("")
-    path = next(p for p in row.case.paths if p.name == row.points[0]["path"])
-    moved = varied(path, verdicts.vary, row.id)
-    text = scenario_text(row.case, moved, verdicts.control.name, row.case.seed(0))
-    command = f"lasthop judge {verdicts.control.name} --suite {row.suite} --case {row.id}"
+    point = next((p for p in row.points if p["verdict"] == row.verdict), row.points[0])
+    path = next(p for p in row.case.paths if p.name == point["path"])
+    control = verdicts.control
+    text = scenario_text(
+        row.case, varied(path, verdicts.vary, row.id), control.name, point.get("seed", row.case.seed(0)),
+        keys=control.keys,
+    )  # fmt: skip
     return Markup(
-        "<details><summary>Run it again</summary><pre>{}</pre><p>Scenario of path {}:</p><pre>{}</pre></details>"
-    ).format(command, path.name, text)
+        '<p class="test">Run it again: <code>{}</code></p>'
+        "<details><summary>Scenario of path {}</summary><pre>{}</pre></details>"
+    ).format(verdicts.call.of_case(row.suite, row.id), path.name, text)
 
 
 def _sentence(text: str) -> str:

@@ -1,0 +1,46 @@
+"""The words with which a judgement was asked for: they make the same judgement of one case."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a judgement was asked for.
+
+    Attributes:
+        control: as it was given: a name, `FILE.py:CLASS` or `PROGRAM:NAME`.
+        suites: of each suite's name the name, file or folder that was given.
+        own: `FILE.py:CLASS` of a name in `--cc`; empty: the control is no such.
+        made: the name of the class, where a class itself was given in Python.
+    """
+
+    control: str
+    suites: Mapping[str, str] = field(default_factory=dict)
+    own: str = ""
+    made: str = ""
+    quick: bool = False
+    vary: int = 0
+    mutant: str = ""
+
+    def of_case(self, suite: str, case: str) -> str:
+        """The command that judges a case again.
+
+        For a class that was given in Python, which no command can name, the call in Python.
+        """
+        given = self.suites.get(suite, suite)
+        if self.made:
+            more = ", quick=True" if self.quick else ""
+            more += f", vary={self.vary}" if self.vary else ""
+            own = f"{{{self.control!r}: {self.made}}}"
+            return f"lasthop.judge({self.control!r}, [{given!r}], cases=[{case!r}], own={own}{more})"
+        words = ["lasthop", "judge", self.control]
+        words += ["--cc", f"{self.control}={self.own}"] if self.own else []
+        words += ["--suite", given, "--case", case]
+        words += ["--quick"] if self.quick else []
+        words += ["--vary", str(self.vary)] if self.vary else []
+        words += ["--mutant", self.mutant] if self.mutant else []
+        return shlex.join(words)
