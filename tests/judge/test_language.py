@@ -89,6 +89,13 @@ def evaluated(text: str, **let: str) -> Any:
         ("at(inflight, shift(start, 2 s))", 12),
         ("max(at_acks(inflight), shift(start, 1.5 s), shift(start, 2.5 s))", 8),
         ("all(inflight >= 20, first(enter('bbr.state', 'Drain')), first(leave('bbr.state', 'Drain')))", True),
+        # 1000 at 0.5 s, by the first ACK; at 1 s 1500 were due, so the count begins anew with 4000;
+        # at 2 s 8000 - 3000, at 3 s 12000 - 6000.
+        ("at(excess(delivered, 3000), shift(start, 1 s))", 4000),
+        ("max(excess(delivered, 3000), start, end)", 6000),
+        ("max(excess(delivered, 4000), start, end)", 4000),
+        # The rate is that before the ACK: unknown at 0.5 s, 1e6 octets a second from then on.
+        ("max(excess(delivered, bbr.bw / 8), start, end)", 4000),
         ("any(inflight < 8, start, end)", True),
         ("before(inflight, first(leave('bbr.state', 'Drain')))", 40),
         # 10 for 0.5 s, 40 for 0.5 s, 20 for 1 s, 12 for 1 s, 6 for 1 s.

@@ -434,6 +434,24 @@ class Evaluation:
             acks = acks[np.isin(acks, steps.at)]
         return Steps(acks, held(steps, acks), steps.what, sampled=True)
 
+    def _excess(self, steps: Steps, rate: Steps | float) -> Found:
+        """As UpdateACKAggregation of draft-ietf-ccwg-bbr: the rate is that before the ACK."""
+        acks = self._run.acks
+        grown = held(steps, acks) - held(steps, acks - 1)
+        rates = held(rate, acks - 1) if isinstance(rate, Steps) else np.full(len(acks), rate)
+        times = self._run.times[acks]
+        found = np.full(len(acks), math.nan)
+        more, since = 0.0, float(times[0]) if len(acks) else 0.0
+        for k in range(len(acks)):
+            if math.isnan(grown[k]):
+                continue
+            expected = rates[k] * (times[k] - since) if times[k] > since and not math.isnan(rates[k]) else 0.0
+            if more <= expected:
+                more, since, expected = 0.0, float(times[k]), 0.0
+            more += float(grown[k])
+            found[k] = more - expected
+        return Steps(acks, found, f"excess of {steps.what}", sampled=True)
+
     def _flow(self, name: str, steps: Steps) -> Found:
         if name not in self._run.flows:
             return Unknown(f"there is no flow '{name}'; there are: {', '.join(self._run.flows)}")

@@ -134,6 +134,8 @@ FUNCTIONS: dict[str, Function] = {
     "ratio": Function((_ANY_NUMBER, _ANY_NUMBER), 2, _as_first, "ratio(x, y)", "x / y"),
     "change": Function((_S,), 1, _always(SERIES), "change(x)",
                        "by how much x changes where it does, known at these instants only"),
+    "excess": Function((_S, _ANY_NUMBER), 2, _always(SERIES), "excess(x, r)",
+                       "at ACKs, by how much x has grown beyond r a second since it was last behind"),
     "at_acks": Function((_S + _C,), 1, lambda k: k[0], "at_acks(x)", "x at the instants of ACKs only"),
     "flow": Function((_T, _S), 2, _always(SERIES), "flow('NAME', x)", "a variable of another flow"),
     "metric": Function((_T,), 1, _always(NUMBER), "metric('EXPRESSION')",
