@@ -109,8 +109,8 @@ GIVES: Mapping[str, Quantity | int | None] = {
                      "rounds", "spread_of", "swings", "log2", "exists", "all", "any"), PLAIN),
     **dict.fromkeys(("goodput", "goodput_of", "carried_of"), RATE),
     "burst_of": DATA,
-    **dict.fromkeys(("at", "before", "mean", "quantile", "increase", "largest", "change", "excess", "at_acks", "abs", "floor",
-                     "ceil", "min", "max", "rate", "ratio", "sqrt"), 0),
+    **dict.fromkeys(("at", "before", "mean", "quantile", "increase", "largest", "change", "excess", "at_acks", "abs",
+                     "floor", "ceil", "min", "max", "rate", "ratio", "sqrt"), 0),
     "flow": 1,
 }  # fmt: skip
 #: What arguments of functions measure, by their number.
