@@ -313,6 +313,16 @@ def test_what_was_asked_stands_beside_the_numbers() -> None:
     assert "delta" in sum_
 
 
+def test_the_numbers_of_the_source_are_beside_what_they_are_compared_with() -> None:
+    finding = j.all_of([j.in_band("x", ONE, (0.5, 2.0)), j.in_band("y", THREE, (2.0, 4.0)), j.at_most("z", ONE, 5.0)])
+    html = comparisons(finding, {"x": 1.1, "y": 2.9, "other": 1.0})
+    assert html.count('class="source"') == 2
+    assert "accepted: 0.5 to 2; source: 1.1" in html
+    assert "accepted: 2 to 4; source: 2.9" in html
+    # One number beside several comparisons would be of any of them.
+    assert 'class="source"' not in comparisons(finding, 1.1)
+
+
 def test_a_number_that_is_not_judged_decides_nothing() -> None:
     finding = j.all_of([j.given("beside", THREE), j.at_most("x", ONE, 5.0), j.at_most("y", ONE, 5.0)])
     assert finding.verdict == "agrees"

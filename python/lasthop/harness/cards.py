@@ -156,7 +156,7 @@ def _neighbours(together: Iterable[Sequence[tuple[str, str]]]) -> dict[str, set[
 
 def comparisons(
     finding: Finding,
-    paper: float | None = None,
+    paper: float | Mapping[str, float] | None = None,
     words: Words = PLAIN,
     *,
     base: Finding | None = None,
@@ -167,7 +167,8 @@ def comparisons(
 
     Args:
         finding: the comparisons.
-        paper: the source's number, marked where the finding judges one number only.
+        paper: the source's number, marked where the finding judges one number only; or its numbers
+            by the labels of what they are compared with.
         words: how labels are said.
         base: of a reading or an ablation the finding on the card. Of many comparisons those that
             come out as there are left out.
@@ -191,8 +192,9 @@ def comparisons(
     # What fails comes first, what is not judged last.
     checks.sort(key=lambda c: (c.relation == "given", (False, None, True).index(c.held)))
     scales = _shared(checks)
-    alone = _comparable(paper, checks[0]) if len(checks) == 1 and checks[0].relation == "band" else None
-    lines = [_line(check, scales.get(_group(check)), alone, words, marks) for check in checks]
+    lines = [
+        _line(check, scales.get(_group(check)), _of_source(paper, check, checks), words, marks) for check in checks
+    ]
     count = ""
     judged = [c for c in finding.checks if c.relation != "given"]
     n = _counts(finding, few) + same
@@ -279,6 +281,15 @@ def _folded(held: Sequence[bool | None]) -> str:
 def _compared(check: Check) -> tuple[str, ...]:
     """What a comparison is of, whatever came of it."""
     return (check.relation, *(s.label for s in check.shown)) if check.shown else (check.relation, check.text)
+
+
+def _of_source(paper: float | Mapping[str, float] | None, check: Check, checks: Sequence[Check]) -> float | None:
+    """The source's number for one of the comparisons of a finding, if it has one."""
+    if check.relation != "band":
+        return None
+    if isinstance(paper, Mapping):
+        return _comparable(paper.get(check.shown[0].label), check)
+    return _comparable(paper, check) if len(checks) == 1 else None
 
 
 def _comparable(paper: float | None, check: Check) -> float | None:

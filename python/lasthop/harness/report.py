@@ -212,7 +212,9 @@ def _claims(title: str, study: Study, name: str, results: Sequence[ClaimResult],
         for reason, ids in whose.items()
         if ids
     )
-    return _section(title, _HOW, enough, _join(_card(study, name, r, look) for r in results), anchor=f"claims-{name}")
+    cards = _join(_card(study, name, r, look) for r in results)
+    diamond = ", a diamond the source's number" if 'class="source"' in cards else ""
+    return _section(title, _HOW.format(diamond), enough, cards, anchor=f"claims-{name}")
 
 
 def _folded_claims(study: Study, name: str, results: Sequence[ClaimResult], look: _Look) -> Markup:
@@ -226,7 +228,6 @@ def _folded_claims(study: Study, name: str, results: Sequence[ClaimResult], look
 def _card(study: Study, name: str, result: ClaimResult, look: _Look) -> Markup:
     marks = look.marks
     claim, finding = result.claim, result.finding
-    number = claim.paper if isinstance(claim.paper, (int, float)) and not isinstance(claim.paper, bool) else None
     words = Words(claim.labels, claim.words)
     says, test, about = _abbreviated(study, claim.says, _tested(study, claim, words), claim.about)
     parts = [
@@ -236,7 +237,7 @@ def _card(study: Study, name: str, result: ClaimResult, look: _Look) -> Markup:
         Markup('<p class="says">{}</p>').format(says),
         Markup('<p class="test"><b>Test:</b> {}.</p>').format(test),
         Markup('<p class="test">{}</p>').format(about) if about else Markup(""),
-        comparisons(finding, number, words, few=not study.quick, marks=marks),
+        comparisons(finding, _numbers_of(claim.paper), words, few=not study.quick, marks=marks),
         _remark(result, look.anchors),
         _off(result, few=not study.quick, marks=marks),
         _folded_readings(study, result, marks),
@@ -244,6 +245,13 @@ def _card(study: Study, name: str, result: ClaimResult, look: _Look) -> Markup:
         _folded_sensitivity(result),
     ]
     return Markup('<article class="claim" id="{}">{}</article>').format(_anchor(name, result), _join(parts))
+
+
+def _numbers_of(paper: object) -> float | dict[str, float] | None:
+    """What a claim has of the source in numbers: one, or several by the labels of comparisons."""
+    if isinstance(paper, dict):
+        return {key: value for key, value in paper.items() if isinstance(_numbers_of(value), (int, float))}
+    return paper if isinstance(paper, (int, float)) and not isinstance(paper, bool) else None
 
 
 def _remark(result: ClaimResult, anchors: Mapping[str, str]) -> Markup:
@@ -576,9 +584,10 @@ def _join(parts: Iterable[str]) -> Markup:
 #: How a card is read, once for all of them.
 _HOW = Markup(
     '<p class="mute">A card has the source\'s statement, the test, and a line for each comparison: dots are means over '
-    "replications, bars their 95 % intervals, the shaded band is what the claim accepts, a diamond the source's "
-    "number. A line with several dots says what the claim requires of them; the verdict follows from the interval of "
+    "replications, bars their 95 % intervals, the shaded band is what the claim accepts{}. "
+    "A line with several dots says what the claim requires of them; the verdict follows from the interval of "
     "their difference, seed by seed, so that bars may overlap. A comparison holds (✓) if its whole interval is "
     "accepted, and fails (✗) if none of it is. With values of both kinds in its interval it is undecided (?, and a "
-    "single dot is hollow): more replications may turn it.</p>"
+    "single dot is hollow): more replications may turn it. The interval of a few seeds (Student's t; 12.7 for two) "
+    "may reach beyond what the number can be, such as below 0.</p>"
 )
