@@ -374,7 +374,7 @@ class _Course(Iterator[Task]):
             self._close(at)
 
     def _close(self, at: tuple[int, int]) -> None:
-        """One replication less that its point waits for; after the last one the rule is evaluated."""
+        """One replication less for its point; after the last one the rule is evaluated."""
         p = at[0]
         self._open[p] -= 1
         if self._rule is not None and self._open[p] == 0:

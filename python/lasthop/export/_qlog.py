@@ -174,7 +174,7 @@ def _events(results: Results, sender: Sender, selection: Selection) -> Iterator[
 
 
 def _event(happening: Happening, sender: Sender, known: Event) -> tuple[str, Event] | None:
-    """Name and data of an event; None: nothing has changed. `known` has the metrics written last."""
+    """Name and data of an event; None: nothing has changed. `known`: the metrics written last."""
     row = happening.row
     if happening.kind == "sample":
         changed = {name: value for name, value in metrics(row, sender.segment).items() if known.get(name) != value}

@@ -2,10 +2,10 @@
 
 And arithmetic over them.
 
-An instant is one ACK or timer from the view of the control, or what the sender has sent after it: a group
-of rows of the table `cc`. Several instants may have one time. A state that lasts for no instant
-(`Drain` to `Down` to `Cruise` in one ACK) is an event all the same: events are rows, and only
-values are those of instants.
+An instant is one ACK or timer from the view of the control, or what the sender has sent after it:
+a group of rows of the table `cc`. Several instants may have one time. A state that lasts for no
+instant (`Drain` to `Down` to `Cruise` in one ACK) is an event all the same: events are rows, and
+only values are those of instants.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ def curve(index: int) -> dict[str, Any]:
 
 
 def legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str], title: str, room_mm: float) -> None:
-    """One legend above the panels, with the name of the quantity that it distinguishes before it."""
+    """One legend above the panels; before it the name of the quantity that it distinguishes."""
     labels = [broken(text, room_mm - _ENTRY) for text in labels]
     made = figure.legend(
         handles,

@@ -6,8 +6,8 @@ A statement is a list of parts, separated by `;`. A part is a context, a colon a
     delay-based, ... network A (LTE AM)  U (LTE UM)  X (802.11ac)  size      s (1000 B)  l (3000 B)
     l-s (their difference)
 
-Lists are joined by commas and every member must hold. What neither context nor chain says applies to
-both RLC modes and both sizes. The chain compares what it names: `>` and `<` beyond the
+Lists are joined by commas and every member must hold. What neither context nor chain says applies
+to both RLC modes and both sizes. The chain compares what it names: `>` and `<` beyond the
 confidence interval, `=` within the metric's percentage, `= 3x` as the words "three times" are read,
 `>=` not below; or it is `in low..high`.
 """

@@ -92,8 +92,8 @@ def reduce_objects(run: Run) -> dict[str, Any]:
 def burst_times(tcp: Any) -> FloatArray:
     """How long each burst took at its sender, from its first octet to the last acknowledgement.
 
-    The sender begins and ends the uplink's delay later than the receiver requests and has it. Samples
-    come every 10 ms.
+    The sender begins and ends the uplink's delay later than the receiver requests and has it.
+    Samples come every 10 ms.
     """
     when, acked = column(tcp, "time_s"), column(tcp, "bytes_acked")
     sent = np.maximum.accumulate(column(tcp, "snd_nxt"))
