@@ -17,12 +17,14 @@ from click.testing import CliRunner
 import lasthop as lh
 from lasthop import LasthopError, Results
 from lasthop._results import Tables
+from lasthop._values import Value
 from lasthop.cli import main
+from lasthop.explain import explain
 from lasthop.report import run_report
 from lasthop.viewer import Viewer
 from lasthop.viewer._embed import ROWS, thinned
 from lasthop.viewer._excerpt import excerpt
-from lasthop.viewer._explained import BANDS, explained
+from lasthop.viewer._explained import BANDS, LARGEST, explained, finer
 from lasthop.viewer._index import arrow, index
 from tests.scenarios import WIRED
 
@@ -205,6 +207,32 @@ def test_a_timeline_has_the_shares_of_the_budget() -> None:
     for part, row in zip(parts[:BANDS], timeline["shares"], strict=False):
         s = sum(share * whole for share, whole in zip(row, timeline["whole_s"], strict=True))
         assert s == pytest.approx(part["s"], abs=1e-3)
+
+
+def test_a_cause_that_fills_a_moment_has_a_band_of_its_own() -> None:
+    """The interruption of a handover is seen, however small its share of the run is."""
+    near: dict[str, Value] = {
+        "ue.car.radio.position": ["420 m", "20 m", "1.5 m"],
+        "scenario.duration": "4 s",
+        "output.explain": True,
+    }
+    run = lh.Scenario.load("lte-handover").with_(near).run()
+    (found,) = explained(run)
+    parts, shares = found["parts"], found["timeline"]["shares"]
+    causes = [p["cause"] for p in parts]
+    place = causes.index("interruption")
+    assert place < BANDS
+    assert max(shares[place]) > 0.2
+    assert sorted(p["s"] for p in parts) == sorted(p.ns / 1e9 for p in explain(run, found["flow"]).budget.parts)
+    assert [p["s"] for p in parts[:LARGEST]] == sorted((p["s"] for p in parts), reverse=True)[:LARGEST]
+    for part, row in zip(parts[:BANDS], shares, strict=False):
+        s = sum(share * whole for share, whole in zip(row, found["timeline"]["whole_s"], strict=True))
+        assert s == pytest.approx(part["s"], abs=1e-3)
+    # A part of the time has the same bands, and there the cause dominates.
+    (handover,) = [r["time_s"] for r in run.events.to_pylist() if r["kind"] == "handover-start"]
+    part = finer(run, found["flow"], handover - 0.1, handover + 0.2)
+    assert part
+    assert max(part["shares"][place]) > 0.5
 
 
 def test_a_file_stays_small_whatever_is_in_it(run: Results, monkeypatch: pytest.MonkeyPatch) -> None:

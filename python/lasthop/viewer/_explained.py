@@ -26,6 +26,9 @@ FLOWS = 8
 SMALL = 0.1
 #: So many causes of a flow have a colour and a band of their own; the others are one band.
 BANDS = 7
+#: So many of them are the largest of the whole time. The others are those with the largest share of
+#: an interval: an interruption is a thousandth of a minute and the whole of a moment.
+LARGEST = 5
 #: Rows of the longest table that an exact explanation reads, and an estimate: more would keep the
 #: page waiting.
 EXACT_ROWS = 2_000_000
@@ -96,13 +99,36 @@ def explained(results: Results) -> list[dict[str, Any]]:
                 "sentences": explanation.sentences,
                 "parts": [
                     {"cause": p.cause.label, "place": p.cause.where, "share": budget.share(p), "s": p.ns / 1e9}
-                    for p in budget.parts
+                    for p in (budget.parts[k] for k in _order(budget))
                 ],
                 "timeline": _timeline(budget),
                 "advice": [{"text": a.text, "set": list(a.changes)} for a in explanation.advice],
             }
         )
     return found
+
+
+def _order(budget: Budget) -> list[int]:
+    """The numbers of the parts, those with a band of their own first."""
+    numbers = list(range(len(budget.parts)))
+    if budget.timeline is None or not budget.timeline.rows or len(numbers) <= BANDS:
+        return numbers
+    rows = np.asarray(budget.timeline.rows, np.int64)
+    if rows.shape[1] > INTERVALS and rows.shape[1] % INTERVALS == 0:
+        # Of shorter intervals the same parts are chosen as of the whole's.
+        rows = rows.reshape(len(rows), INTERVALS, -1).sum(axis=2)
+    peaks = (rows / np.maximum(rows.sum(axis=0), 1)).max(axis=1)
+    chosen = sorted(numbers[LARGEST:], key=lambda k: -peaks[k])[: BANDS - LARGEST]
+    first = [*numbers[:LARGEST], *sorted(chosen)]
+    return first + [k for k in numbers if k not in first]
+
+
+def _ranks(budget: Budget) -> list[int]:
+    """The place of each part in `_order`."""
+    ranks = [0] * len(budget.parts)
+    for rank, k in enumerate(_order(budget)):
+        ranks[k] = rank
+    return ranks
 
 
 def _timeline(budget: Budget) -> dict[str, Any] | None:
@@ -112,7 +138,7 @@ def _timeline(budget: Budget) -> dict[str, Any] | None:
     """
     if budget.timeline is None or not budget.timeline.rows:
         return None
-    return _shares(budget.timeline.edges_ns, budget.timeline.rows, range(len(budget.timeline.rows)))
+    return _shares(budget.timeline.edges_ns, budget.timeline.rows, _ranks(budget))
 
 
 def _shares(edges_ns: Sequence[int], rows: Sequence[Sequence[int]], bands: Iterable[int]) -> dict[str, Any]:
@@ -144,7 +170,7 @@ def finer(results: Results, flow: str, start_s: float, end_s: float) -> dict[str
     part = exact_budget(results, row, round(start_s * 1e9), round(end_s * 1e9), FINER)
     if part.timeline is None or not part.timeline.rows:
         return None
-    known = {(p.cause.label, p.cause.place): k for k, p in enumerate(whole.parts)}
+    known = {(p.cause.label, p.cause.place): k for k, p in zip(_ranks(whole), whole.parts, strict=True)}
     bands = (known.get((p.cause.label, p.cause.place), BANDS) for p in part.parts)
     return _shares(part.timeline.edges_ns, part.timeline.rows, bands)
 
@@ -177,12 +203,13 @@ def _finest_of(results: Results, flow: str, count: int) -> str:
     Empty: it cannot be explained, or has no such many moments.
     """
     try:
-        line = exact_budget(results, flow_row(results, flow), None, None, count).timeline
+        budget = exact_budget(results, flow_row(results, flow), None, None, count)
     except (LasthopError, ArithmeticError, LookupError, TypeError, ValueError):
         return ""
+    line = budget.timeline
     if line is None or not line.rows or len(line.edges_ns) != count + 1:
         return ""
-    return _encoded(_shares(line.edges_ns, line.rows, range(len(line.rows))))
+    return _encoded(_shares(line.edges_ns, line.rows, _ranks(budget)))
 
 
 def _encoded(line: dict[str, Any]) -> str:
