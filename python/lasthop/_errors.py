@@ -17,6 +17,13 @@ def mistake(message: str, help: str | None = None, kind: type[LasthopError] = La
     return error
 
 
+def in_sentences(error: LasthopError) -> str:
+    """What is wrong and the remedies, as a page says them; a terminal has `str(error)`."""
+    found = getattr(error, "diagnostics", None) or []
+    texts = [text.strip() for d in found for text in (d["message"], d["help"]) if text]
+    return " ".join(f"{text[:1].upper()}{text[1:].rstrip('.')}." for text in texts) or str(error)
+
+
 def diagnostic(
     message: str, help: str | None, key: str | None = None, at: tuple[str, int, int] | None = None
 ) -> Diagnostic:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lasthop._core import LasthopError
-from lasthop._errors import mistake
+from lasthop._errors import in_sentences, mistake
 from lasthop._registry import LATENESS, losses_of_devices, series_of
 from lasthop.campaign._quantity import quantity
 from lasthop.viewer._drops import drops
@@ -133,7 +133,7 @@ def _run(number: str, label: str, results: Results, kept: Mapping[tuple[str, str
             tables.append(_table(name, results, None if kept is None else kept[number, name]))
         except LasthopError as error:
             # The others are worth showing.
-            damaged.append(str(error))
+            damaged.append(in_sentences(error))
     damaged += _missing(results)
     account = results.summary.get("packets")
     return {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from lasthop._core import LasthopError
-from lasthop._errors import mistake
+from lasthop._errors import in_sentences, mistake
 from lasthop.viewer._campaign import campaign_entry
 from lasthop.viewer._embed import page, with_policy
 from lasthop.viewer._explained import explained, finer
@@ -164,7 +164,7 @@ class Viewer:
                 try:
                     self._send(*viewer.answer(rest))
                 except LasthopError as error:
-                    self._send(422, "text/plain; charset=utf-8", str(error).encode())
+                    self._send(422, "text/plain; charset=utf-8", in_sentences(error).encode())
                 except (BrokenPipeError, ConnectionResetError):
                     self.close_connection = True
 
