@@ -299,3 +299,32 @@ def test_a_wrong_scenario_is_an_error_before_any_run(old: str, new: str, message
     assert message in str(error.value)
     assert "help:" in str(error.value)
     assert not (tmp_path / "runs").exists()
+
+
+def test_why_says_when_a_condition_broke_first_and_with_which_values(tmp_path: Path) -> None:
+    """Slow start from 10 segments: the window is first above 12 at the first ACK after the second."""
+    text = """[case]
+id = "W"
+title = "t"
+source = "s"
+pass = ["1 < 2 and all(cwnd <= 12 or inflight < 0, start, end)", "all(cwnd <= 1e6, start, end)"]
+[case.let]
+e = "first(rises(cwnd > 12))"
+[case.shown]
+broke = "time(e)"
+value = "at(cwnd, e)"
+[case.paths]
+p = { rate = "10 Mbit/s", rtt = "40 ms" }
+[case.scenario]
+duration = "1 s"
+"""
+    (tmp_path / "w.toml").write_text(text, encoding="utf-8")
+    (row,) = lh.judge("reno", [tmp_path / "w.toml"], store=tmp_path, jobs=1).rows
+    (point,) = row.points
+    first = point["checks"][0]["first"]
+    assert point["values"] == {"broke": first["time_s"], "value": first["values"]["cwnd"]}
+    assert f"first at {first['time_s']:.5g} s: cwnd is {first['values']['cwnd']:g}" in row.why
+    assert "first" not in point["checks"][1]
+    (sides,) = row.shown[0]["sides"]
+    assert [side["text"] for side in sides["of"]] == ["cwnd", "12"]
+    assert {value for _, value in sides["of"][1]["points"]} == {12.0}

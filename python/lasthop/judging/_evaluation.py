@@ -103,6 +103,10 @@ class Evaluation:
             return {"start": run.start, "end": run.end, "late": run.moment(run.duration_s / 3)}[name]
         return math.inf if name == "inf" else float(self._parameters[name])
 
+    def meant(self, name: str) -> Tree | None:
+        """The expression of a name of `[case.let]`; None: it is none."""
+        return self._names.let.get(name)
+
     def variable(self, name: str) -> Steps:
         """A number over time."""
         if name not in self._steps:

@@ -227,6 +227,15 @@ class Recording:
             return Unknown("the run has no table `cc`: set output.cc")
         if last.instant == first.instant and last.time_s <= first.time_s:
             return Unknown(f"no instant is between two events of one ACK at {first.time_s:.6g} s")
+        found = self.inside(steps, first, last)
+        at, values = found.at, found.values
+        if not len(at):
+            return Unknown(f"{steps.what} has no value from {first.time_s:.6g} s to {last.time_s:.6g} s")
+        times = np.concatenate([np.maximum(self.times[at], first.time_s), [last.time_s]])
+        return values, np.diff(times)
+
+    def inside(self, steps: Steps, first: Moment, last: Moment) -> Steps:
+        """A value from the instant of the first moment on and before that of the last one."""
         inside = (steps.at > first.instant) & (steps.at < last.instant)
         at, values = steps.at[inside], steps.values[inside]
         if steps.sampled:
@@ -238,10 +247,7 @@ class Recording:
             k = int(np.searchsorted(steps.at, first.instant, side="right")) - 1
             at = np.insert(at, 0, first.instant)
             values = np.insert(values, 0, steps.values[k] if k >= 0 else math.nan)
-        if not len(at):
-            return Unknown(f"{steps.what} has no value from {first.time_s:.6g} s to {last.time_s:.6g} s")
-        times = np.concatenate([np.maximum(self.times[at], first.time_s), [last.time_s]])
-        return values, np.diff(times)
+        return Steps(at, values, steps.what, steps.sampled)
 
 
 def _last_of(instants: Whole, values: Floats, what: str) -> Steps:

@@ -39,16 +39,20 @@ def course_figure(shown: Mapping[str, Any], plot: Sequence[str], small: bool = F
         small: of half the width, with one variable: for the first page.
     """
     series = [name for name in plot if shown["series"].get(name)]
+    sides = [*(shown.get("sides") or [])][:1]
     if small:
-        series = series[:1]
-    rows = max(len(series), 1)
+        series = [] if sides else series[:1]
+    rows = max(len(series) + len(sides), 1)
     figure = study_figure(0.75 + 1.0 * rows)
     if small:
         figure.set_size_inches(WIDTH / 2, _SMALL)
     axes = figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
-    end = max((p[0] for name in series for p in shown["series"][name]), default=1.0)
-    for ax, name in zip(axes, series, strict=False):
-        _line(ax, name, shown["series"][name])
+    end = max((p[0] for points in shown["series"].values() for p in points), default=1.0)
+    for ax, name in zip(axes, [*series, *(None for _ in sides)], strict=False):
+        if name is None:
+            _sides(ax, sides[0])
+        else:
+            _line(ax, name, shown["series"][name])
         inside = {moment: at for moment, at in shown["moments"].items() if 0 < at < end}
         for at in inside.values():
             ax.axvline(at, color="#444444", linewidth=0.6, linestyle=":")
@@ -86,6 +90,17 @@ def _line(ax: Axes, name: str, points: Sequence[Sequence[float | None]]) -> None
         ax.step(times, values, where="post", color=OKABE_ITO[0], linewidth=1.0, zorder=3)
         ax.set_ylim(0, max(max(values) * 1.15, 1e-9))
     ax.set_ylabel(f"{name}\n[{unit}]" if unit else name, fontsize=7)
+
+
+def _sides(ax: Axes, failed: Mapping[str, Any]) -> None:
+    """Both sides of the comparison that does not hold, over its interval."""
+    for k, side in enumerate(failed["of"]):
+        times = [t for t, _ in side["points"]]
+        values = [math.nan if v is None else v for _, v in side["points"]]
+        looks = {"marker": ".", "markersize": 2} if k == 0 else {"linestyle": "--"}
+        ax.step(times, values, where="post", color=OKABE_ITO[min(k, 1)], linewidth=1.0, zorder=3 + k, **looks)
+    ax.margins(y=0.15)
+    ax.set_ylabel(f"{failed['check']}\n(dashed: bound)", fontsize=7)
 
 
 def state_colours(variable: str, states: Iterable[str]) -> dict[str, str]:

@@ -431,7 +431,7 @@ class Judgement:
                     "evidence": [f"data/{stem}.parquet"] if found.get("series") or found.get("states") else [],
                 }
             )
-            courses.append({k: found.get(k, {}) for k in ("series", "states", "moments")})
+            courses.append({k: found.get(k, {}) for k in ("series", "states", "moments", "sides")})
         verdict, why = refused if refused is not None else _decided(judged)
         notes = list(case.notes)
         known_reason = case.reason(self.control.name)

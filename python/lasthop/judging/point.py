@@ -21,12 +21,13 @@ from lasthop._scenario import Scenario
 from lasthop.campaign.store import Entry, run_key
 from lasthop.campaign.work import COST, OTHER_BUILD, Made, RunFailedError, Stage, ended_by
 from lasthop.judging._evaluation import Evaluation, Found
+from lasthop.judging._failures import broken
 from lasthop.judging._paths import CasePath
 from lasthop.judging._recording import Moment, Recording, Steps, Unknown, thinned
 from lasthop.judging._scenario import ALONE, scenario_of, scenario_text
 from lasthop.judging._syntax import left_of
-from lasthop.judging._variables import declared, known_variables
-from lasthop.judging._words import quantity
+from lasthop.judging._variables import declared, known_variables, unit_of
+from lasthop.judging._words import number, quantity
 from lasthop.judging.case import FLOW, Case, Check
 from lasthop.judging.control import Control
 
@@ -130,8 +131,8 @@ def _sources() -> str:
     hasher.update(np.__version__.encode())
     here = Path(__file__).parent
     names = (
-        "_dimensions", "_evaluation", "_paths", "_recording", "_scenario", "_shares", "_syntax", "_words", "case",
-        "point", "reading",
+        "_dimensions", "_evaluation", "_failures", "_paths", "_recording", "_scenario", "_shares", "_syntax", "_words",
+        "case", "point", "reading",
     )  # fmt: skip
     files = [here / f"{name}.py" for name in names]
     for path in (*files, *sorted(Path(metrics.__file__).parent.glob("*.py"))):
@@ -161,6 +162,11 @@ def judged(case: Case, path: CasePath, run: Results, duration_s: float, control:
         return {"verdict": "shown", "why": "", "values": found, "limits": limits}
     requires = [_checked(evaluation, check) for check in case.requires]
     passes = [_checked(evaluation, check) for check in case.passes]
+    sides: list[dict[str, Any]] = []
+    for check, outcome in zip(case.passes, passes, strict=True):
+        if outcome["holds"] is False and (broke := broken(evaluation, recording, check.tree)) is not None:
+            outcome["first"] = {"time_s": round(broke["time_s"], 9), "values": broke["values"]}
+            sides += [{"check": check.name, "of": broke["sides"]}] if broke["sides"] else []
     readings = [
         {"text": point.text, "readings": {c.name: _checked(evaluation, c)["holds"] for c in point.readings}}
         for point in case.ambiguous
@@ -179,6 +185,7 @@ def judged(case: Case, path: CasePath, run: Results, duration_s: float, control:
         "values": values,
         "readings": readings,
         "moments": _moments(case, evaluation),
+        "sides": sides,
         "series": {
             name: thinned(recording.steps(name), recording.times, duration_s) for name in _plotted(case, variables)
         },
@@ -285,4 +292,14 @@ def _said(check: Mapping[str, Any], units: Mapping[str, str]) -> str:
         return f"{check['expr']} is not known: {check['why']}"
     left = check.get("left")
     value = "" if left is None else f" (left side {quantity(left, units.get(check['name'], ''))})"
-    return f"{check['expr']}{value}" if check["holds"] else f"{check['expr']} does not hold{value}"
+    if check["holds"]:
+        return f"{check['expr']}{value}"
+    return f"{check['expr']} does not hold{value}{_first(check)}"
+
+
+def _first(check: Mapping[str, Any]) -> str:
+    """When a condition broke first and what it compared then."""
+    if "first" not in check:
+        return ""
+    found = [f"{text} is {quantity(value, unit_of(text))}" for text, value in check["first"]["values"].items()]
+    return f", first at {number(check['first']['time_s'])} s" + (f": {', '.join(found)}" if found else "")

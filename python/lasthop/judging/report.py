@@ -71,8 +71,12 @@ def _grid(verdicts: Verdicts) -> Markup:
         )
         for v in verdicts.counts
     )
-    head = Markup("<p>{} cases: {}. Lasthop {}, digest {}.</p>").format(
-        len(verdicts.rows), counted, verdicts.to_json_dict()["lasthop"], verdicts.control.hash[:16]
+    head = Markup("<p>{} case{}: {}. Lasthop {}, digest {}.</p>").format(
+        len(verdicts.rows),
+        "" if len(verdicts.rows) == 1 else "s",
+        counted,
+        verdicts.to_json_dict()["lasthop"],
+        verdicts.control.hash[:16],
     )
     return Markup(
         section("Verdicts", head + _join(found) + Markup('<p class="legend">{}</p>').format(legend), "verdicts")
