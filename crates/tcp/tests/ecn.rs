@@ -348,3 +348,36 @@ fn marks_alone_never_cause_a_retransmission() {
         }
     }
 }
+
+/// Each 40th segment is marked, and nothing queues. Prague's window grows by 1 - p in a round trip
+/// and falls by p / 2 of itself: W p is 2 (1 - p). Its mutant that halves at a mark, once in a
+/// round trip, has Reno's window: W grows from M / 2 to M in M / 2 round trips, which send 3/8 M^2
+/// segments, and 3/8 M^2 = 40 makes the mean 3/4 M = sqrt(3 * 40 / 2) = 7.7. Whole segments, and an
+/// ACK for each that is taken away, add up to a segment and a half.
+#[test]
+fn prague_has_two_marks_in_a_round_trip_and_its_halving_mutant_the_window_of_reno() {
+    let run = |mutant: &str| {
+        let text = format!("profile = 'linux-6'\ncc = 'prague'\ninitial_ssthresh = 80\n{mutant}");
+        let o: Options = toml::from_str(&text).unwrap();
+        let config = o.resolve().unwrap();
+        let mut p = Pair::new(config, config, ms(50));
+        p.links[0].mark = (0..1000).map(|n| 40 * n).collect();
+        p.connect();
+        p.write(0, 1 << 40);
+        p.drive(at(10_000));
+        let rounds = 200;
+        let windows = (0..rounds).map(|round| {
+            p.drive(at(10_000 + 100 * round));
+            p.ends[0].info().snd_cwnd
+        });
+        let mean = windows.sum::<f64>() / rounds as f64;
+        (mean, p.ends[0].counters().retransmitted_segments)
+    };
+    let (right, sent_again) = run("");
+    assert!((1.6..2.4).contains(&(right / 40.0)), "{right}");
+    assert_eq!(sent_again, 0);
+    let (halved, sent_again) = run("mutant = 'halves-per-mark'");
+    let reno = 60f64.sqrt();
+    assert!((reno..reno + 1.5).contains(&halved), "{halved}");
+    assert_eq!(sent_again, 0);
+}

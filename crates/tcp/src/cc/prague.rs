@@ -86,6 +86,8 @@ pub struct Prague {
     rtt: Duration,
     /// RTT_virt, 25 ms except for the deliberate mistake.
     virtual_rtt: Duration,
+    /// The deliberate mistake: a mark reduces the window as if alpha were 1.
+    halves: bool,
     mss: f64,
     paces: bool,
 }
@@ -93,7 +95,7 @@ pub struct Prague {
 impl Prague {
     /// One segment until the handshake is done.
     pub fn new(config: &Config) -> Prague {
-        let off = config.mistakes.mutant == Some(Mutant::NoVirtualRtt);
+        let has = |mistake| config.mistakes.mutant == Some(mistake);
         Prague {
             w: Window::new(config),
             exact: 1.0,
@@ -105,7 +107,8 @@ impl Prague {
             reduced_at: None,
             in_loss: false,
             rtt: Duration::ZERO,
-            virtual_rtt: if off { Duration::ZERO } else { VIRTUAL_RTT },
+            virtual_rtt: if has(Mutant::NoVirtualRtt) { Duration::ZERO } else { VIRTUAL_RTT },
+            halves: has(Mutant::HalvesPerMark),
             mss: 1.0,
             paces: config.growth.pacing,
         }
@@ -222,7 +225,8 @@ impl CongestionControl for Prague {
             return;
         }
         self.reduced_at = Some(c.now);
-        self.exact -= self.share.alpha / 2.0 * self.exact;
+        let alpha = if self.halves { 1.0 } else { self.share.alpha };
+        self.exact -= alpha / 2.0 * self.exact;
         self.w.ssthresh = self.w.ssthresh.min(self.whole().max(LEAST));
     }
     fn on_timeout(&mut self, c: &Congestion) {
@@ -309,6 +313,19 @@ mod tests {
         }
         p.on_congestion(&congestion(80.0));
         assert_eq!((p.cwnd(), p.ssthresh()), (35.0, 35.0));
+    }
+
+    /// The mistake on purpose: alpha as 1, and the growth of the CWR state as without it.
+    #[test]
+    fn a_mutant_halves_at_a_mark_whatever_alpha() {
+        let mutant = Some(Mutant::HalvesPerMark);
+        let mut p = Prague::new(&linux_with(|c| c.mistakes.mutant = mutant));
+        p.both(80.0);
+        (p.w.ssthresh, p.share.alpha) = (10.0, 0.25);
+        p.on_congestion(&marked(0));
+        assert_eq!((p.exact, p.cwnd()), (40.0, 80.0));
+        p.on_ack(&AckSample { may_grow: false, state: CaState::Cwr, ..ack(20) });
+        assert_eq!(p.exact, 40.5, "20 / 40 of a segment: the reduction goes on");
     }
 
     /// Half of a round's 20 segments are marked: the others count, 10 / 20 of a segment, also in
