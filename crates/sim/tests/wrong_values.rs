@@ -379,6 +379,37 @@ fn a_queue_that_can_never_mark_is_warned_of() {
 }
 
 #[test]
+fn what_needs_a_simulated_sender_is_warned_of() {
+    let external = "node.a={kind='external'}";
+    let kernel = "node={a={kind='linux'}, b={kind='linux'}}";
+    let when = "when=[{var='cwnd', above=20, set={'link.l.loss'=0.1}}]";
+    let fault = "fault.early={link='l.forward', action='drop', flow='f', every=9, rounds=3}";
+    let stop = "at=[{t='1 s', stop='flow.f'}]";
+    for (node, key, word) in [
+        (external, when, "this never happens: flow `f` is left out"),
+        (kernel, when, "this never happens: the variables and rounds of flow `f`"),
+        (external, fault, "no packet is chosen: flow `f` is left out"),
+        (kernel, fault, "the fault does not end so"),
+        (external, stop, "this changes nothing: flow `f` is left out"),
+        (external, "output.cc='ack'", "the table `cc` stays empty"),
+        (kernel, "output.cc='ack'", "the table `cc` stays empty"),
+    ] {
+        let told = warnings(WIRED, &[node, key]);
+        assert_eq!(told.matches(word).count(), 1, "{node}, {key}: {told}");
+        let simulated = warnings(WIRED, &[key]);
+        assert!(!simulated.contains(word), "{key}: {simulated}");
+    }
+    assert!(!warnings(WIRED, &[kernel, stop]).contains("changes nothing"));
+}
+
+#[test]
+fn an_application_that_does_not_read_is_warned_of() {
+    let told = warnings(WIRED, &["flow.f.tcp.manual_read=true"]);
+    assert!(told.contains("no application reads"), "{told}");
+    assert!(!warnings(WIRED, &["flow.f.tcp.manual_read=false"]).contains("no application reads"));
+}
+
+#[test]
 fn keys_that_a_neighbour_makes_useless_are_warned_of() {
     for (tcp, key) in [
         ("accecn_option='full'", "accecn_option"),
@@ -392,6 +423,7 @@ fn keys_that_a_neighbour_makes_useless_are_warned_of() {
         ("cc='cubic', hybla_rtt0='25 ms'", "hybla_rtt0"),
         ("abe_beta=0.8", "abe_beta"),
         ("profile='linux-6', ack_every=2", "ack_every"),
+        ("burst_read=true, manual_read=true", "burst_read"),
     ] {
         let told = warnings(WIRED, &[&format!("flow.f.tcp={{{tcp}}}")]);
         assert!(told.contains("this key has no effect here") && told.contains(key), "{tcp}: {told}");

@@ -31,7 +31,7 @@ fn has_rack(c: &Config) -> bool {
     c.recovery == RecoveryFlavour::Rack
 }
 
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 11] = [
     Rule {
         key: "ack_every",
         set: |o| o.writes("ack_every"),
@@ -101,6 +101,13 @@ const RULES: [Rule; 10] = [
         used: |c| c.negotiated.sack,
         why: "no SACK is agreed on",
         help: "`sack = true`",
+    },
+    Rule {
+        key: "burst_read",
+        set: |o| o.growth.burst_read == Some(true),
+        used: |c| c.growth.reads_bursts(),
+        why: "with `manual_read` no application reads",
+        help: "`manual_read = false`",
     },
 ];
 

@@ -38,6 +38,7 @@ pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut D
     super::control_variables::check(spec, doc, found);
     super::idle::check(spec, doc, found);
     super::when::check(spec, doc, extensions, found);
+    super::outside_pitfalls::check(spec, doc, found);
     for (i, at) in spec.at.iter().enumerate() {
         check_change(at, &format!("at.{i}"), doc, found);
         if at.t > spec.scenario.duration {

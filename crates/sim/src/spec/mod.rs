@@ -30,6 +30,7 @@ mod lte_rlc;
 mod members;
 mod memory;
 mod node;
+mod outside_pitfalls;
 mod ring;
 mod scenario_profile;
 mod sources;

@@ -29,6 +29,11 @@ pub(super) fn check(
         let Some(options) = flow.over_tcp() else { continue };
         let path = format!("flow.{}.tcp", dotted([name]));
         let Some(config) = stack(options, &path, doc, own, extensions, found) else { continue };
+        let by_hand = format!("{path}.manual_read");
+        if config.growth.manual_read && own.get(&by_hand).is_some() {
+            let message = "no application reads: after one receive window the sender waits without end";
+            found.push(doc.warning_at(&by_hand, message).help("remove it; an application reads by itself"));
+        }
         let Some(unmarked) = config.cc.needs().marks else { continue };
         if matches!(config.ecn.mode, EcnMode::Off | EcnMode::Passive) {
             let message =
