@@ -305,7 +305,7 @@ mod tests {
         use BearerStage::{Harq, Reordering, RlcRetransmission, Transmission};
         let last = [(14, Harq), (38, RlcRetransmission)];
         let all = [&[(10, Transmission)], &last[..], &last[..], &[(64, Reordering)]].concat();
-        assert_eq!(notes(&mut j), all, "what was said before is said again");
+        assert_eq!(notes(&mut j), all, "earlier notes are repeated");
     }
 
     /// PDU 5 has octets 0 to 59, PDU 6 the rest. PDU 5 is lost, PDU 6 arrives. Octets 0 to 29 are

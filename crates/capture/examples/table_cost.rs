@@ -2,7 +2,7 @@
 //! declared, filled and finished.
 //!
 //!     cargo run --release -p lasthop-capture --example table_cost
-#![expect(clippy::disallowed_types, reason = "a benchmark looks at the wall clock")]
+#![expect(clippy::disallowed_types, reason = "a benchmark reads the wall clock")]
 
 use std::time::Instant as Clock;
 

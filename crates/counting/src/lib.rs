@@ -73,7 +73,7 @@ mod tests {
 
     /// By this thread, as tests run side by side: a vector of 100 octets, grown to 300, and gone.
     #[test]
-    fn what_a_thread_asks_for_is_counted() {
+    fn what_a_thread_allocates_is_counted() {
         let (before, all) = (asked(), allocations());
         let mut v: Vec<u8> = Vec::with_capacity(100);
         let one = asked();

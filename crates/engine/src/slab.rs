@@ -43,7 +43,7 @@ impl<I: Id, T> Slab<I, T> {
     #[inline]
     #[track_caller]
     pub fn remove(&mut self, id: I) -> T {
-        let item = self.places[id.index()].take().expect("id of a thing that has left");
+        let item = self.places[id.index()].take().expect("id of a removed entry");
         self.free.push(id);
         item
     }
@@ -55,7 +55,7 @@ impl<I: Id, T> Slab<I, T> {
     #[track_caller]
     pub fn discard(&mut self, id: I) {
         let place = &mut self.places[id.index()];
-        assert!(place.is_some(), "id of a thing that has left");
+        assert!(place.is_some(), "id of a removed entry");
         *place = None;
         self.free.push(id);
     }
@@ -82,14 +82,14 @@ impl<I: Id, T> std::ops::Index<I> for Slab<I, T> {
     #[inline]
     #[track_caller]
     fn index(&self, id: I) -> &T {
-        self.places[id.index()].as_ref().expect("id of a thing that has left")
+        self.places[id.index()].as_ref().expect("id of a removed entry")
     }
 }
 impl<I: Id, T> std::ops::IndexMut<I> for Slab<I, T> {
     #[inline]
     #[track_caller]
     fn index_mut(&mut self, id: I) -> &mut T {
-        self.places[id.index()].as_mut().expect("id of a thing that has left")
+        self.places[id.index()].as_mut().expect("id of a removed entry")
     }
 }
 

@@ -259,7 +259,7 @@ impl Sockets<'_> {
             guest_sys::enter(&ns[&c.flow.nodes[end as usize]])?;
             let ours = if end == End::A { a } else { b };
             let socket = guest_sys::socket(ours)?;
-            let ecn = if end == End::A && c.config.ecn.mode.asks() { "1" } else { "2" };
+            let ecn = if end == End::A && c.config.ecn.mode.requests() { "1" } else { "2" };
             std::fs::write("/proc/sys/net/ipv4/tcp_ecn", ecn)?;
             guest_sys::set_text(&socket, libc::TCP_CONGESTION, c.config.cc.name())?;
             guest_sys::set(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, i32::from(!c.config.acks.nagle))?;

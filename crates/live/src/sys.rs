@@ -357,31 +357,31 @@ impl Setup {
         // SAFETY: all structures are ours, and the calls get the arguments of netdevice(7).
         unsafe {
             let inet = OwnedFd::from_raw_fd(checked(libc::socket(libc::AF_INET, datagrams, 0))?);
-            let ask = |call: libc::c_ulong, request: &mut libc::ifreq| {
+            let control = |call: libc::c_ulong, request: &mut libc::ifreq| {
                 checked(libc::ioctl(inet.as_raw_fd(), call as _, &raw mut *request)).map(drop)
             };
             let up = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
             let mut lo = request(c"lo");
             lo.ifr_ifru.ifru_flags = up;
-            ask(libc::SIOCSIFFLAGS, &mut lo)?;
+            control(libc::SIOCSIFFLAGS, &mut lo)?;
             let device = || request(&self.tun);
             let mut mtu = device();
             mtu.ifr_ifru.ifru_mtu = self.mtu as libc::c_int;
-            ask(libc::SIOCSIFMTU, &mut mtu)?;
+            control(libc::SIOCSIFMTU, &mut mtu)?;
             let mut address = device();
             address.ifr_ifru.ifru_addr = socket_address(self.v4);
-            ask(libc::SIOCSIFADDR, &mut address)?;
+            control(libc::SIOCSIFADDR, &mut address)?;
             let mut mask = device();
             mask.ifr_ifru.ifru_netmask = socket_address(NETMASK);
-            ask(libc::SIOCSIFNETMASK, &mut mask)?;
+            control(libc::SIOCSIFNETMASK, &mut mask)?;
             let mut flags = device();
             flags.ifr_ifru.ifru_flags = up;
-            ask(libc::SIOCSIFFLAGS, &mut flags)?;
+            control(libc::SIOCSIFFLAGS, &mut flags)?;
             // A system without IPv6 has IPv4 all the same.
             if let Ok(inet6) = checked(libc::socket(libc::AF_INET6, datagrams, 0)) {
                 let inet6 = OwnedFd::from_raw_fd(inet6);
                 let mut index = device();
-                ask(libc::SIOCGIFINDEX, &mut index)?;
+                control(libc::SIOCGIFINDEX, &mut index)?;
                 let mut add = In6Request {
                     address: libc::in6_addr { s6_addr: self.v6.octets() },
                     prefix: PREFIX,

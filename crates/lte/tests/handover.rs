@@ -246,7 +246,7 @@ fn preambles_go_out_until_t304_or_t301_ends() {
     assert_eq!(preambles(&w), 7 + 400 / 16);
     assert_eq!(w.first(MobilityEvent::RadioLinkFailure), None);
     let problems = w.events.iter().filter(|(.., e)| matches!(e, NetworkEvent::RandomAccessProblem(_)));
-    assert_eq!(problems.count(), 2, "each procedure tells RRC once");
+    assert_eq!(problems.count(), 2, "each procedure notifies RRC once");
 }
 
 /// ns-3's X2 handover test: connected to the target after 0.1 s, and within 0.6 s of it every
@@ -504,7 +504,7 @@ fn ues_of_a_failed_cell_connect_in_another_one() {
         let gone =
             |f: &&Outcome| matches!(f, Some(Err(DropCause::RadioLinkFailure | DropCause::NotForwarded)));
         let lost = w.outcomes[b][0].iter().filter(gone).count();
-        assert!(lost > 0, "the dead cell held packets");
+        assert!(lost > 0, "the failed cell held packets");
         assert_eq!(w.delivered(b, End::Network) + lost, 1500);
     }
 }

@@ -2,7 +2,7 @@
 //! lines, and that one `PipeOut` is reused for the whole run.
 //!
 //!     cargo run --release -p lasthop-net --example link_cost
-#![expect(clippy::disallowed_types, reason = "a benchmark looks at the wall clock")]
+#![expect(clippy::disallowed_types, reason = "a benchmark reads the wall clock")]
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -157,7 +157,7 @@ fn a_mistake_is_reported_with_line_column_and_remedy() {
 }
 
 #[test]
-fn the_profile_asked_for_is_the_one_that_runs() {
+fn the_requested_profile_is_the_one_that_runs() {
     // RFC 6298 (2.4) keeps the first timeout at 1 s, where Linux waits SRTT + 200 ms.
     let text = script("timeout-backs-off");
     let rfc = Request::named(Some("rfc"), Some("reno")).unwrap();

@@ -369,7 +369,7 @@ mod tests {
     /// Clarke: E[h(t) h*(t + tau)] = J0(2 pi f_d tau). 60 km/h at 2 GHz: f_d = 111.2 Hz. Averaged
     /// over 3000 links, whose standard error is 1/sqrt(3000) = 0.018.
     #[test]
-    fn a_tap_forgets_as_clarke_says() {
+    fn a_tap_decorrelates_as_clarke_says() {
         let doppler = doppler_hz(Speed(60.0 / 3.6), 2e9);
         assert!((doppler - 111.2).abs() < 0.05);
         let shape = FadingShape::new(FadingProfile::Flat, 1);

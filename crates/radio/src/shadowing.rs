@@ -141,7 +141,7 @@ mod tests {
 
     /// e^(-d / d_cor), standard error 1/sqrt(4000) = 0.016, bound at 3.5 of them.
     #[test]
-    fn the_field_forgets_exponentially_with_distance() {
+    fn the_field_decorrelates_exponentially_with_distance() {
         for d in [0.0, 0.2, 0.5, 1.0, 2.0, 5.0] {
             let (found, expected) = (correlation(d), math::exp(-d));
             assert!((found - expected).abs() < 0.055, "{d}: {found} and {expected}");

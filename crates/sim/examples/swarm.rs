@@ -51,7 +51,7 @@ fn main() -> ExitCode {
 fn draw(into: &Path, seeds: &[String]) -> ExitCode {
     for seed in seeds {
         let Ok(number) = seed.parse() else {
-            eprintln!("`{seed}` is no seed: a whole number from 0 on is wanted");
+            eprintln!("`{seed}` is no seed: a whole number from 0 on is required");
             return ExitCode::FAILURE;
         };
         let path = into.join(format!("{seed}.toml"));

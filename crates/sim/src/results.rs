@@ -158,7 +158,7 @@ impl RunOutput {
         let Some(table) = self.tables.iter().find(|t| t.def.name == name) else {
             let known: Vec<&str> = self.table_names().collect();
             return Err(Error::input(format!(
-                "this run wrote no table `{name}`; it wrote {}. `[output]` in the scenario says which",
+                "this run wrote no table `{name}`; it wrote {}. `[output]` in the scenario selects the tables",
                 known.join(", ")
             )));
         };

@@ -64,8 +64,8 @@ fn write(pdus: &[([u8; 3], u16, Vec<u8>)], file: &Path) {
 /// Every control element and a random access response, each with different values.
 #[test]
 #[allow(clippy::too_many_lines)] // a table of control elements
-fn control_elements_say_to_tshark_what_they_say_to_us() {
-    if !installed("control_elements_say_to_tshark_what_they_say_to_us") {
+fn tshark_reads_control_elements_as_they_were_written() {
+    if !installed("tshark_reads_control_elements_as_they_were_written") {
         return;
     }
     let file = folder("captures-mac-controls").join("t.pcapng");

@@ -182,7 +182,7 @@ fn a_lossless_bearer_over_unacknowledged_mode() {
     let (lossless, um) = ("pdcp = { handover = 'lossless' }\n", "rlc = { mode = 'um' }\n");
     assert!(warned(&bearer(lossless, um), of));
     assert!(!warned(&bearer(lossless, "rlc = { mode = 'am' }\n"), of));
-    assert!(!warned(&bearer("", um), of), "nobody has asked for it");
+    assert!(!warned(&bearer("", um), of), "no such request");
     let dedicated = format!("dedicated.talk = {{ flows = [], {}, {} }}\n", lossless.trim(), um.trim());
     assert!(warned(&bearer("", &dedicated), of));
 }

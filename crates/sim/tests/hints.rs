@@ -417,8 +417,7 @@ fn a_notice_is_received_once_on_either_path() {
         }
         let (told, events) = heard(trigger, "carrier = 'option'\n");
         let (over, last) = events.last().unwrap();
-        let (at, notice) =
-            told.last().unwrap_or_else(|| panic!("{trigger}: nothing was heard of {events:?}"));
+        let (at, notice) = told.last().unwrap_or_else(|| panic!("{trigger}: no report of {events:?}"));
         assert_eq!(notice, last);
         // The timer of a segment that was lost in a failed link may have to expire before there is
         // an ACK: one second for the first expiry.

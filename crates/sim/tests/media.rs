@@ -109,7 +109,7 @@ fn reports_may_be_lost_and_reordered() {
 
 /// No report arrives: the flow continues as its control specifies for this case, in bounded memory.
 #[test]
-fn a_dead_reverse_path_does_not_stop_the_flow() {
+fn a_broken_reverse_path_does_not_stop_the_flow() {
     for control in controls() {
         let rest = "[fault.dead]\nlink = 'x.reverse'\naction = 'drop'\n";
         let output = run_text(&call("20 s", &format!(", control = '{}'", control), rest));

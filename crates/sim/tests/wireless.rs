@@ -291,7 +291,7 @@ fn changes_that_cannot_be_made_are_refused_with_their_place() {
     // A ring together with a given place is a mistake of its own.
     let ring = CHANGES.replace("radio = { position = ['8 m', '0 m', '1.5 m'] }", "ring = { outer = '9 m' }");
     let told = refused(&ring);
-    assert!(told.contains("`ring` says where it is"), "{told}");
+    assert!(told.contains("`ring` gives its place"), "{told}");
 }
 
 /// A drop gives the place that a UE of a table of this name would have; rectangles and discs need

@@ -242,7 +242,7 @@ pub enum EcnMode {
 
 impl EcnMode {
     /// A SYN requests ECN.
-    pub const fn asks(self) -> bool {
+    pub const fn requests(self) -> bool {
         matches!(self, EcnMode::On | EcnMode::Accurate | EcnMode::AccurateIn)
     }
     /// A SYN that requests accurate feedback is granted it.

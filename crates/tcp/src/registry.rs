@@ -145,7 +145,7 @@ mod tests {
         assert!(r.algorithms.iter().all(|a| !a.source.is_empty()));
         for a in &r.algorithms {
             for other in ["Linux", "ns-3", "INET"] {
-                assert!(a.differs.contains(other), "{} says nothing of {other}", a.name);
+                assert!(a.differs.contains(other), "{} has no entry for {other}", a.name);
             }
         }
         assert!(r.algorithms.iter().flat_map(|a| a.parameters).all(|p| !p.source.is_empty()));

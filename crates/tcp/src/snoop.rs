@@ -140,7 +140,7 @@ impl<T: Clone> Snoop<T> {
         out: &mut SnoopOut<T>,
     ) -> Verdict {
         if segment.flags.has(Flags::SYN) || segment.flags.has(Flags::RST) {
-            self.forget();
+            self.clear();
             return Verdict::Pass;
         }
         if segment.len == 0 {
@@ -184,7 +184,7 @@ impl<T: Clone> Snoop<T> {
         out: &mut SnoopOut<T>,
     ) -> Verdict {
         if segment.flags.has(Flags::SYN) || segment.flags.has(Flags::RST) {
-            self.forget();
+            self.clear();
             return Verdict::Pass;
         }
         if !segment.flags.has(Flags::ACK) {
@@ -228,7 +228,7 @@ impl<T: Clone> Snoop<T> {
     }
 
     /// Everything known is gone, as when the mobile moves to a node without an agent.
-    pub fn forget(&mut self) {
+    pub fn clear(&mut self) {
         *self = Snoop { counters: self.counters, ..Snoop::new(self.config) };
     }
 
@@ -412,7 +412,7 @@ mod tests {
     #[test]
     fn without_its_memory_it_lets_everything_pass() {
         let mut b = going();
-        b.0.forget();
+        b.0.clear();
         assert_eq!((b.ack(60, 1), b.ack(61, 1), b.ack(62, 1)), (Verdict::Pass, Verdict::Pass, Verdict::Pass));
         assert!(b.down().is_empty() && b.0.poll_at().is_none());
     }

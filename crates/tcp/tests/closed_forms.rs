@@ -162,7 +162,7 @@ fn reno_obeys_mathis_within_15_per_cent() {
         let law = 1000.0 / 0.1 * (1.5f64 / p).sqrt();
         let ours = goodput(&o, Duration::from_millis(100), p, 1000);
         println!("p = {p:e}: {ours:.0} octets/s, the law {law:.0}: {:+.1} %", 100.0 * (ours / law - 1.0));
-        assert!((ours / law - 1.0).abs() < 0.15, "{ours} octets/s at p = {p:e}, the law says {law}");
+        assert!((ours / law - 1.0).abs() < 0.15, "{ours} octets/s at p = {p:e}, the law gives {law}");
     }
 }
 

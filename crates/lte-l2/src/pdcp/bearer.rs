@@ -186,9 +186,9 @@ impl LteBearer {
 
     /// True if MAC has a reason to give `end` an opportunity.
     #[inline]
-    pub fn wants(&self, end: End) -> bool {
+    pub fn needs_opportunity(&self, end: End) -> bool {
         let side = &self.sides[end.index()];
-        side.rlc.wants() || side.tx.waiting_bytes() > 0
+        side.rlc.needs_opportunity() || side.tx.waiting_bytes() > 0
     }
     /// True if [`buffer_status`](Self::buffer_status) is not empty.
     #[inline]

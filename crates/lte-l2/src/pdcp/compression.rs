@@ -95,6 +95,6 @@ mod tests {
             .filter(|i| !lost.contains(i))
             .filter(|&i| rx.decompress(i, sent[i as usize].1))
             .collect();
-        assert_eq!(restored, [0, 1, 5, 6, 7, 8, 9, 10, 11, 20], "three losses are survived, four are not");
+        assert_eq!(restored, [0, 1, 5, 6, 7, 8, 9, 10, 11, 20], "three losses keep the context, four do not");
     }
 }

@@ -18,7 +18,7 @@ impl LteBearer {
         }
         let peer = end.peer();
         let side = &mut self.sides[end.index()];
-        side.rlc.forget(&mut self.rlc_out);
+        side.rlc.reestablish_tx(&mut self.rlc_out);
         side.tx.begin_epoch(HandoverKind::None);
         // `begin_epoch` closes the account of these SDUs.
         self.rlc_out.dropped.clear();

@@ -233,14 +233,14 @@ impl PdcpTx {
             }
             self.timers_from += 1;
         }
-        self.forget_front();
+        self.remove_front();
         while self.waiting.front().is_some_and(|w| w.1 <= now) {
             out.dropped.extend(self.pop_waiting().map(|w| (w.0, DropCause::DiscardTimer)));
         }
         self.number_waiting(out);
     }
 
-    fn forget_front(&mut self) {
+    fn remove_front(&mut self) {
         while self.held.front().is_some_and(|h| !h.alive) {
             self.held.pop_front();
             self.first += 1;
@@ -277,7 +277,7 @@ impl PdcpTx {
         }
         let i = label.count.wrapping_sub(self.first) as usize;
         self.let_go(i);
-        self.forget_front();
+        self.remove_front();
         if !self.waiting.is_empty() {
             self.number_waiting(out);
         }
@@ -301,7 +301,7 @@ impl PdcpTx {
                 self.let_go(i);
             }
         }
-        self.forget_front();
+        self.remove_front();
         self.number_waiting(out);
     }
 

@@ -166,9 +166,9 @@ impl<P: Payload> Rlc<P> {
     }
     /// Returns the transmitting half to its initial state; waiting SDUs are reported as dropped. UM
     /// only: the halves of the other modes depend on each other.
-    pub fn forget(&mut self, out: &mut RlcOutput<P::Sdu>) {
+    pub fn reestablish_tx(&mut self, out: &mut RlcOutput<P::Sdu>) {
         if let Rlc::Um(e) = self {
-            e.forget(out);
+            e.reestablish_tx(out);
         }
     }
     /// Delivers what the receiving half can reassemble and returns it to its initial state. UM
@@ -243,7 +243,7 @@ impl<P: Payload> Rlc<P> {
     }
     /// True if MAC has a reason to give the entity an opportunity.
     #[inline]
-    pub fn wants(&self) -> bool {
+    pub fn needs_opportunity(&self) -> bool {
         match self.reports() {
             Some(reports) => reports.total() > 0,
             None => self.has_something(),
@@ -255,7 +255,7 @@ impl<P: Payload> Rlc<P> {
         match self {
             Rlc::Tm(e) => e.buffer_status().total() > 0,
             Rlc::Um(e) => e.buffer_status().total() > 0,
-            Rlc::Am(e) => e.wants(),
+            Rlc::Am(e) => e.needs_opportunity(),
         }
     }
     /// Uses an opportunity from an eNB's scheduler that follows the entity's reports: one PDU of at

@@ -49,7 +49,7 @@ impl WireRlc {
         self.inside.insert(self.serial, id);
         self.serial += 1;
         self.rlc.push(now, sdu, &mut self.out);
-        self.forget_finished();
+        self.remove_finished();
         sdu.serial
     }
 
@@ -73,7 +73,7 @@ impl WireRlc {
             }));
             self.rlc.recycle(pdu);
         }
-        self.forget_finished();
+        self.remove_finished();
         encoded
     }
 
@@ -84,7 +84,7 @@ impl WireRlc {
             Ok(pdu) => self.rlc.receive(now, &pdu, &mut self.out),
             Err(_) => self.undecodable += 1,
         }
-        self.forget_finished();
+        self.remove_finished();
     }
 
     /// Discards the SDU `serial` at the request of upper layers; true if it was discarded and will
@@ -93,25 +93,25 @@ impl WireRlc {
     pub fn discard(&mut self, serial: u64) -> bool {
         let discarded = self.inside.contains_key(&serial) && self.rlc.discard(serial);
         if discarded {
-            self.forget(serial);
+            self.remove(serial);
         }
         discarded
     }
 
-    fn forget_finished(&mut self) {
+    fn remove_finished(&mut self) {
         let confirmed = self.confirmed.len();
         self.confirmed.extend(self.out.confirmed.drain(..).map(|sdu| sdu.serial));
         let dropped = self.dropped.len();
         self.dropped.extend(self.out.dropped.drain(..).map(|(sdu, cause)| (sdu.serial, cause)));
         for i in confirmed..self.confirmed.len() {
-            self.forget(self.confirmed[i]);
+            self.remove(self.confirmed[i]);
         }
         for i in dropped..self.dropped.len() {
-            self.forget(self.dropped[i].0);
+            self.remove(self.dropped[i].0);
         }
     }
 
-    fn forget(&mut self, serial: u64) {
+    fn remove(&mut self, serial: u64) {
         if let Some(id) = self.inside.remove(&serial) {
             self.store.remove(id);
         }
@@ -147,13 +147,13 @@ impl WireRlc {
     /// Processes the timers that have expired.
     pub fn on_time(&mut self, now: Instant) {
         self.rlc.on_time(now, &mut self.out);
-        self.forget_finished();
+        self.remove_finished();
     }
 
     /// Re-establishes the entity (TS 36.322 clause 5.4).
     pub fn re_establish(&mut self) {
         self.rlc.re_establish(&mut self.out);
-        self.forget_finished();
+        self.remove_finished();
     }
 
     /// The data available for transmission that MAC would report.

@@ -75,7 +75,7 @@ fn many(mode: Mode, sn_bits: u32, n: usize) {
     assert_eq!(l.delivered().len(), n, "no HFN desynchronisation over {n} packets");
     assert_eq!(l.out.dropped, []);
     let (sn, hfn) = l.bearer.pdcp_rx(End::Ue).next();
-    assert_eq!((hfn as usize) << sn_bits | sn as usize, n, "COUNT goes on over the wraps of SN");
+    assert_eq!((hfn as usize) << sn_bits | sn as usize, n, "COUNT continues over the wraps of SN");
     assert_eq!(l.bearer.pdcp_tx(End::Network).next_count() as usize, n);
 }
 

@@ -41,7 +41,7 @@ fn run(config: &RlcConfig, seed: u64, loss: f64, corrupt: f64, n: u64) -> Vec<Ve
         got.extend(ends[1].delivered());
     }
     if corrupt == 0.0 {
-        assert_eq!(ends[0].held(), 0, "bytes of confirmed SDUs are forgotten");
+        assert_eq!(ends[0].held(), 0, "bytes of confirmed SDUs are released");
     }
     got
 }

@@ -82,7 +82,7 @@ impl Attachment<'_> {
         if let Some(p) = &mut link.persistent {
             p.release();
         }
-        self.cells[self.link.serving].uplink.plan.forget(self.id);
+        self.cells[self.link.serving].uplink.plan.remove(self.id);
     }
 
     /// Moves the UE from its cell to `cell`, while no cell schedules it.

@@ -142,7 +142,7 @@ impl Bearers {
     /// True if the network's end of `bearer` has data or requests of RLC for MAC.
     #[inline]
     pub fn network_has_data(&self, bearer: BearerId) -> bool {
-        self.waits_above(bearer) || self.drbs[bearer].layers.wants(End::Network)
+        self.waits_above(bearer) || self.drbs[bearer].layers.needs_opportunity(End::Network)
     }
 
     /// True if an end of one of `drbs` has something to send.

@@ -28,7 +28,7 @@ impl Sidelink {
         if !self.lossless {
             return;
         }
-        self.forget_dropped(&out.dropped[dropped..]);
+        self.remove_dropped(&out.dropped[dropped..]);
         let arrived: Vec<_> = out.delivered.drain(delivered..).collect();
         for item in arrived {
             let destination = self.destination_of_packet(bearers[bearer].ue, item);
@@ -50,9 +50,9 @@ impl Sidelink {
         if let Some(first) = self.destination_of(bearer) {
             return Some(if end == End::Ue { first } else { first + 1 });
         }
-        let knows = |r: &Receiver| r.order.as_ref().is_some_and(|o| o.knows(sdu.id));
+        let is_of = |r: &Receiver| r.order.as_ref().is_some_and(|o| o.is_in_flight(sdu.id));
         let mut destinations = self.destinations.iter().zip(&self.receivers);
-        let found = destinations.position(|(l, r)| l.rx == ue && knows(r)).filter(|_| end == End::Ue);
+        let found = destinations.position(|(l, r)| l.rx == ue && is_of(r)).filter(|_| end == End::Ue);
         found.map(|destination| destination as u32)
     }
 
@@ -72,7 +72,7 @@ impl Sidelink {
     }
 
     /// Removes dropped packets from the reordering of receivers.
-    pub fn forget_dropped(&mut self, dropped: &[(BearerId, End, Sdu, DropCause)]) {
+    pub fn remove_dropped(&mut self, dropped: &[(BearerId, End, Sdu, DropCause)]) {
         for (_, _, sdu, _) in dropped {
             self.receivers.iter_mut().filter_map(|r| r.order.as_mut()).for_each(|o| o.lost(sdu.id));
         }

@@ -158,7 +158,7 @@ impl Scheduling<'_> {
             }
         }
         let list = &self.cell.active[Direction::Downlink.index()];
-        debug_assert_eq!(list.len(), work.users, "nobody wakes during scheduling");
+        debug_assert_eq!(list.len(), work.users, "no UE becomes active during scheduling");
         if cfg!(debug_assertions) {
             self.check_downlink();
         }
@@ -264,7 +264,7 @@ impl Scheduling<'_> {
         let link = &self.links[ue].downlink;
         // Data that fits into a persistent grant waits for it.
         let granted = link.persistent.is_some_and(|p| backlog <= u64::from(p.config.bytes));
-        !granted && self.contexts[ue].downlink.idle(0).is_some() && self.listens(ue)
+        !granted && self.contexts[ue].downlink.idle(0).is_some() && self.monitors_pdcch(ue)
     }
 
     /// Class, guaranteed rate and delay of the most urgent bearer with data.
@@ -305,7 +305,7 @@ impl Scheduling<'_> {
 
     /// Discontinuous reception (TS 36.321 clause 5.7): true if the UE monitors the PDCCH in `tti`.
     #[inline]
-    fn listens(&self, ue: UeId) -> bool {
+    fn monitors_pdcch(&self, ue: UeId) -> bool {
         let Some(drx) = &self.cell.config.downlink.drx else { return true };
         let link = &self.links[ue].downlink;
         let cx = &self.contexts[ue].downlink;

@@ -79,7 +79,7 @@ impl<'a> EnbBearers<'a> {
 
     /// True if the AQM of the buffers of `bearer` needs the rate.
     #[inline]
-    pub fn tells_rate(&self, bearer: BearerId) -> bool {
+    pub fn needs_rate(&self, bearer: BearerId) -> bool {
         self.bearers[bearer].tells_rate
     }
     /// Gives the rate to this AQM.
@@ -137,8 +137,8 @@ impl<'a> UeLayer2<'a> {
         self.0.bearers[bearer].layers.has_something(End::Ue)
     }
     /// True if `bearer` has something to send by RLC's last report, where MAC follows those.
-    pub fn wants(&self, bearer: BearerId) -> bool {
-        self.0.bearers[bearer].layers.wants(End::Ue)
+    pub fn needs_opportunity(&self, bearer: BearerId) -> bool {
+        self.0.bearers[bearer].layers.needs_opportunity(End::Ue)
     }
     /// The format of the PDUs of `bearer`.
     #[inline]

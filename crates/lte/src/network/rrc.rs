@@ -57,7 +57,7 @@ impl Mobility {
     }
 
     /// True if Msg3 of `ue` is an RRCConnectionReestablishmentRequest.
-    pub fn asks_for_its_connection(&self, ue: UeId) -> bool {
+    pub fn requests_reestablishment(&self, ue: UeId) -> bool {
         self.ues[ue].is_requesting()
     }
 
@@ -436,7 +436,7 @@ impl RadioNetwork {
             for bearer in self.bearers.ids() {
                 let ue = self.bearers[bearer].ue;
                 if self.links[ue].rrc.is_connected() && !self.links[ue].away {
-                    if self.bearers[bearer].layers.wants(End::Network) {
+                    if self.bearers[bearer].layers.needs_opportunity(End::Network) {
                         self.attachment(ue).wake(Direction::Downlink);
                     }
                     self.uplink_data(self.calendar.first_open().start(TTI), ue, bearer);

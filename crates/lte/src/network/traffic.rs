@@ -114,7 +114,7 @@ impl RadioNetwork {
             return;
         }
         if !self.links[ue].rrc.is_connected() {
-            let from_ue = self.bearers[bearer].layers.wants(End::Ue);
+            let from_ue = self.bearers[bearer].layers.needs_opportunity(End::Ue);
             let wants = [self.bearers.network_has_data(bearer), from_ue];
             return self.rrc_step(now, Tti::containing(now, TTI), ue, |rrc| rrc.data(wants), out);
         }

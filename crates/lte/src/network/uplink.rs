@@ -167,7 +167,7 @@ impl Terminal<'_> {
     pub fn arm(&mut self) {
         let from = self.calendar.first_open();
         let mut at = self.ue.access.poll_at();
-        if self.asks(from) {
+        if self.must_request(from) {
             let asks = match self.config.uplink.request {
                 RequestConfig::Rac { .. } => {
                     // A RAC is no transport block: data at the start of a TTI can still be
@@ -175,7 +175,7 @@ impl Terminal<'_> {
                     let free = self.ue.granted_until.map_or(Tti(0), |t| t.plus(1));
                     let first = self.calendar.open().max(self.ue.rac_blocked_until).max(free);
                     if first < from {
-                        self.ask(first);
+                        self.request_grant(first);
                     }
                     Some(first.max(from).max(self.ue.rac_blocked_until))
                 }
@@ -199,7 +199,7 @@ impl Terminal<'_> {
 
     /// True if the UE must request a grant in `tti`.
     #[inline]
-    fn asks(&self, tti: Tti) -> bool {
+    fn must_request(&self, tti: Tti) -> bool {
         let u = &*self.ue;
         u.needs_grant() && !u.access.is_running() && !u.is_granted(tti, self.link.uplink.persistent.as_ref())
     }
@@ -209,8 +209,8 @@ impl Terminal<'_> {
     fn on_timers(&mut self, tti: Tti) -> Option<Action> {
         let has = self.ue.had.contains(&true);
         self.ue.bsr.on_tti(tti, has);
-        if self.asks(tti) {
-            self.ask(tti);
+        if self.must_request(tti) {
+            self.request_grant(tti);
         }
         self.ue.access.on_tti(&self.config.uplink.random_access, tti)
     }
@@ -239,7 +239,7 @@ impl Terminal<'_> {
     }
 
     /// Requests a grant for a report that is due.
-    fn ask(&mut self, tti: Tti) {
+    fn request_grant(&mut self, tti: Tti) {
         let (u, config) = (&mut *self.ue, self.config);
         let received = match config.uplink.request {
             RequestConfig::Rac { answer, timer, counts } => {

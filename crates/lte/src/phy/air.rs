@@ -259,7 +259,7 @@ impl<const WORDS: usize> Air<WORDS> {
         let c = &mut self.shared.cells[cell];
         c.full_mw.fill((power_mw / f64::from(c.blocks)) as f32);
         // The powers have changed: each UE's strongest cells are determined again.
-        self.ues.iter_mut().for_each(|ue| ue.around.forget());
+        self.ues.iter_mut().for_each(|ue| ue.around.clear());
     }
 
     /// Thermal noise of `ue` on a resource element [mW].
@@ -402,7 +402,7 @@ impl<const WORDS: usize> Air<WORDS> {
         let UeRadio { sent, fading: links, .. } = ue;
         debug_assert!(
             sent.tti == tti && rbs.without(sent.used).is_empty(),
-            "the UE has said that it transmits"
+            "the transmission of the UE is recorded"
         );
         let Work { interference_mw, row, fading: memory, .. } = work;
         let fading = fading.as_ref();

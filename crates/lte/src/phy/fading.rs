@@ -568,7 +568,7 @@ mod tests {
         assert_eq!(first, one.row(b, a, Tti(900), all), "nobody moves");
         let moving = one.row(a, c, Tti(900), all).to_vec();
         assert_ne!(first, moving);
-        assert_eq!(moving, other.row(c, a, Tti(900), all), "whoever asked before");
+        assert_eq!(moving, other.row(c, a, Tti(900), all), "whatever was evaluated before");
         assert_ne!(moving, other.row(b, c, Tti(900), all));
         assert_ne!(moving, other.row(a, c, Tti(930), all));
         assert!(

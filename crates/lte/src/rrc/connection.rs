@@ -106,7 +106,7 @@ impl Connection {
         let out = &mut commands;
         match input {
             ConnectionInput::Begin => self.begin(context, out),
-            ConnectionInput::Data(direction) => self.want(context, direction, out),
+            ConnectionInput::Data(direction) => self.establish_for_data(context, direction, out),
             ConnectionInput::Due { strongest } => self.on_tti(context, strongest, out),
             ConnectionInput::Admitted => self.admit(context, out),
             ConnectionInput::InactiveSince(since) => self.check_activity(context, since, out),
@@ -126,7 +126,12 @@ impl Connection {
     }
 
     /// Starts an establishment for data of an idle UE: at its paging occasion for downlink data.
-    fn want(&mut self, context: &ConnectionContext<'_>, direction: Direction, out: &mut Commands) {
+    fn establish_for_data(
+        &mut self,
+        context: &ConnectionContext<'_>,
+        direction: Direction,
+        out: &mut Commands,
+    ) {
         if !self.is_idle() {
             return;
         }

@@ -80,7 +80,7 @@ fn two_cells_choose_the_mcs_of_the_reference() {
 /// of its own. Control channels and reference signals of the cells interfere (0 dB): MCS 4. The
 /// data do not: MCS 28.
 #[test]
-fn a_cqi_of_data_sees_frequency_reuse_and_one_of_reference_signals_does_not() {
+fn a_cqi_of_data_reflects_frequency_reuse_and_one_of_reference_signals_does_not() {
     let mut config = two_cells([(0.0, 0.0), (1000.0, 0.0), (500.0, 0.0), (500.0, 0.0)]);
     for (cell, first) in config.cells.iter_mut().zip([0, 12]) {
         cell.downlink.blocks = Some(BlockRange { first, count: 12 });

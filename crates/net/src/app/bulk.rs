@@ -70,7 +70,7 @@ impl AppKind for BulkConfig {
             (Some(source), Some(next)) => source.change(now, *next),
             (source, next) => {
                 *source = next;
-                s.forget();
+                s.drop_unwritten();
                 if s.is_at_work() {
                     run.start(now, s, out);
                 }
@@ -97,7 +97,7 @@ pub(super) struct Bulk {
 impl Behaviour for Bulk {
     fn start(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
         match &mut self.paced {
-            None => s.want(End::A, ENDLESS, out),
+            None => s.add_data(End::A, ENDLESS, out),
             Some(source) => {
                 source.start(now, s.draw);
                 self.on_time(now, s, out);

@@ -154,7 +154,7 @@ impl Dash {
         self.video.switches += u64::from(self.video.segments > 0 && level != self.level);
         self.level = level;
         self.asked_at = now;
-        self.exchange.ask(self.config.request.0, self.segment_bytes());
+        self.exchange.request(self.config.request.0, self.segment_bytes());
         Some(self.config.request.0)
     }
 
@@ -245,7 +245,7 @@ impl Behaviour for Dash {
     }
     fn on_time(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
         if let Some(request) = self.due(now) {
-            s.ask(1, request, out);
+            s.request(1, request, out);
         }
     }
     fn on_delivered(&mut self, now: Instant, end: End, s: &mut Streams, out: &mut Vec<Action>) {

@@ -68,7 +68,7 @@ pub enum SizeDistribution {
     Uniform,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde requires a reference")]
 impl SizeDistribution {
     pub(super) fn is_constant(&self) -> bool {
         *self == SizeDistribution::Constant
@@ -82,11 +82,11 @@ pub(super) const USUAL_SHAPE: f64 = 1.2;
 /// Of a lognormal distribution of sizes: chosen here.
 pub(super) const USUAL_SIGMA: f64 = 1.0;
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde requires a reference")]
 pub(super) fn is_usual_shape(shape: &f64) -> bool {
     *shape == USUAL_SHAPE
 }
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde requires a reference")]
 pub(super) fn is_usual_sigma(sigma: &f64) -> bool {
     *sigma == USUAL_SIGMA
 }

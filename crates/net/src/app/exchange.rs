@@ -16,7 +16,7 @@ pub(super) struct Exchange {
 
 impl Exchange {
     /// A requests `answer` bytes with `request` bytes.
-    pub fn ask(&mut self, request: u64, answer: u64) {
+    pub fn request(&mut self, request: u64, answer: u64) {
         self.request_end += request;
         self.answer_end += answer;
         self.asked.push_back((self.request_end, answer));

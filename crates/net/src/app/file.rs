@@ -101,7 +101,7 @@ impl Behaviour for File {
     fn start(&mut self, _now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
         self.size = self.law.draw(&mut s.draw.stream(0));
         s.close_when_written(End::A);
-        s.want(End::A, self.size, out);
+        s.add_data(End::A, self.size, out);
     }
     fn on_delivered(&mut self, now: Instant, end: End, s: &mut Streams, _out: &mut Vec<Action>) {
         if end == End::B && s.stats.delivered[1] >= self.size && s.stats.completion.is_none() {

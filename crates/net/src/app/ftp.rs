@@ -202,7 +202,7 @@ impl Behaviour for Ftp {
     }
     fn on_time(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
         let (files, bytes) = self.due(now, s.draw);
-        s.ask(files, bytes, out);
+        s.request(files, bytes, out);
     }
     fn on_delivered(&mut self, now: Instant, end: End, s: &mut Streams, out: &mut Vec<Action>) {
         if end == End::A {

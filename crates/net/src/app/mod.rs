@@ -290,7 +290,7 @@ impl App {
             return;
         }
         s.running = false;
-        s.forget();
+        s.drop_unwritten();
         self.running.stop();
         if s.over == Service::Stream {
             s.close(End::A, out);

@@ -139,7 +139,7 @@ impl Page {
             Step::Reading(at) if at <= now => {
                 self.asked_at = at;
                 let mut stream = draw.stream(2 * self.pages);
-                self.exchange.ask(request, MAIN.draw(&mut stream));
+                self.exchange.request(request, MAIN.draw(&mut stream));
                 let n = objects(&mut stream);
                 self.objects.clear();
                 self.objects.extend((0..n).map(|_| EMBEDDED.draw(&mut stream)));
@@ -151,7 +151,7 @@ impl Page {
                 self.step = Step::Objects;
                 let n = if self.config.pipelined { self.objects.len() } else { 1 };
                 for _ in 0..n {
-                    self.objects.pop().into_iter().for_each(|size| self.exchange.ask(request, size));
+                    self.objects.pop().into_iter().for_each(|size| self.exchange.request(request, size));
                 }
                 Wish { write: n as u64 * request, requests: n as u64, ..Wish::default() }
             }
@@ -174,7 +174,7 @@ impl Page {
             }
             Step::Objects if !self.objects.is_empty() => {
                 let request = self.config.request.0;
-                self.objects.pop().into_iter().for_each(|size| self.exchange.ask(request, size));
+                self.objects.pop().into_iter().for_each(|size| self.exchange.request(request, size));
                 Wish { write: request, requests: 1, ..Wish::default() }
             }
             Step::Main | Step::Objects => {
@@ -212,7 +212,7 @@ fn grant(now: Instant, wish: Wish, page: &mut Page, s: &mut Streams, out: &mut V
     if wish.last {
         s.complete(now, out);
     } else if wish.write > 0 {
-        s.ask(wish.requests, wish.write, out);
+        s.request(wish.requests, wish.write, out);
     } else if wish.page.is_some() {
         page.on_time(now, s, out);
     }

@@ -90,7 +90,7 @@ impl Behaviour for RequestResponse {
     fn on_time(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
         if let Some(at) = self.next.take_if(|at| *at <= now) {
             self.issued = at;
-            s.ask(1, self.config.request.0, out);
+            s.request(1, self.config.request.0, out);
         }
     }
     fn on_delivered(&mut self, now: Instant, end: End, s: &mut Streams, out: &mut Vec<Action>) {

@@ -53,21 +53,21 @@ impl Streams {
     }
 
     /// A sends `requests` requests, `bytes` in all.
-    pub fn ask(&mut self, requests: u64, bytes: u64, out: &mut Vec<Action>) {
+    pub fn request(&mut self, requests: u64, bytes: u64, out: &mut Vec<Action>) {
         self.stats.requests_issued += requests;
-        self.want(End::A, bytes, out);
+        self.add_data(End::A, bytes, out);
     }
     /// B answers `count` requests with `bytes` in all.
     pub fn answer(&mut self, bytes: u64, count: u64, out: &mut Vec<Action>) {
         self.stats.requests_answered += count;
         if bytes > 0 {
-            self.want(End::B, bytes, out);
+            self.add_data(End::B, bytes, out);
         }
     }
     /// A sends packets of `size` bytes.
     pub fn send(&mut self, packets: u64, size: u64, out: &mut Vec<Action>) {
         match self.over {
-            Service::Stream => self.want(End::A, packets * size, out),
+            Service::Stream => self.add_data(End::A, packets * size, out),
             Service::Datagrams => {
                 for _ in 0..packets {
                     out.push(Action::SendDatagram { end: End::A, message: Message::plain(size as u32) });
@@ -83,7 +83,7 @@ impl Streams {
         self.close(End::A, out);
     }
     /// The application at `end` has so many bytes more to write.
-    pub fn want(&mut self, end: End, bytes: u64, out: &mut Vec<Action>) {
+    pub fn add_data(&mut self, end: End, bytes: u64, out: &mut Vec<Action>) {
         let side = &mut self.sides[end as usize];
         side.wanted = side.wanted.saturating_add(bytes);
         self.pump(end, out);
@@ -92,7 +92,7 @@ impl Streams {
     /// would block meanwhile.
     pub fn offer(&mut self, end: End, bytes: u64, out: &mut Vec<Action>) {
         let waiting = self.sides[end as usize].wanted;
-        self.want(end, bytes.saturating_sub(waiting), out);
+        self.add_data(end, bytes.saturating_sub(waiting), out);
     }
     /// The stream of `end` ends after the data that is due.
     pub fn close_when_written(&mut self, end: End) {
@@ -104,7 +104,7 @@ impl Streams {
         self.running && !self.paused && self.ready
     }
     /// Drops the data that is not written yet.
-    pub fn forget(&mut self) {
+    pub fn drop_unwritten(&mut self) {
         self.sides.iter_mut().for_each(|side| side.wanted = 0);
     }
     /// The send buffer at `end` has room for `free` bytes. At a receiver's end nothing waits to be

@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(report.metrics, [of(Ecn::Ect1, 51), of(Ecn::Ce, 30)]);
         let error = at(120).0.abs_diff(report.arrival(report.metrics[1].unwrap()).0);
         assert!(error <= SECOND / OFFSETS, "{error}");
-        assert_eq!(r.poll_at(), None, "nothing new to say");
+        assert_eq!(r.poll_at(), None, "nothing new to report");
     }
 
     /// The report of 8 s later has an offset longer than 8189/1024 s.

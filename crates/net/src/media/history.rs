@@ -66,7 +66,7 @@ impl History {
         self.packets.push_back(packet);
         self.octets += u64::from(size);
         if self.packets.len() > MOST {
-            self.forget_first();
+            self.remove_first();
         }
         SentPacket { number, size, at: now, in_flight: self.in_flight() }
     }
@@ -97,7 +97,7 @@ impl History {
         self.rtt = rtt.or(self.rtt);
         self.take_lost(now, report);
         self.outcomes.sort_unstable_by_key(|o| o.number);
-        self.forget(now);
+        self.remove_old(now);
         Feedback {
             now,
             rtt,
@@ -171,16 +171,16 @@ impl History {
         }
     }
 
-    fn forget(&mut self, now: Instant) {
+    fn remove_old(&mut self, now: Instant) {
         while let Some(first) = self.packets.front() {
             let decided = self.base < self.decided;
             if !decided || now.since(first.sent) < MEMORY {
                 break;
             }
-            self.forget_first();
+            self.remove_first();
         }
     }
-    fn forget_first(&mut self) {
+    fn remove_first(&mut self) {
         if let Some(first) = self.packets.pop_front() {
             self.base += 1;
             self.decided = self.decided.max(self.base);

@@ -266,7 +266,7 @@ impl<'a> Player<'a, '_> {
         self.try_blocked()?;
         if self.blocked.is_some() && call.end.is_none() {
             let message = format!(
-                "{}() would block here; say until when, as in `+0...0.2 {}(...)`",
+                "{}() would block here; write until when, as in `+0...0.2 {}(...)`",
                 call.name, call.name
             );
             return Err(Failed::At { place: event.place, message });

@@ -168,7 +168,7 @@ impl Document {
             if let (Some(Value::Table(from)), Some(Value::Table(to))) = (from, to)
                 && let Some(mut entry) = from.0.swap_remove(name)
             {
-                forget_sets(&mut entry.node, known);
+                mark_sets(&mut entry.node, known);
                 to.0.insert(name.clone(), entry);
             }
         }
@@ -310,7 +310,7 @@ fn in_words(message: &str, written: &str) -> (String, Option<String>) {
 }
 
 /// Marks the values of each `--set` after the `known` ones as set by a program.
-fn forget_sets(node: &mut Node, known: usize) {
+fn mark_sets(node: &mut Node, known: usize) {
     let later = |origin: &Origin| matches!(origin, Origin::Set { number, .. } if *number > known);
     if later(&node.origin) {
         node.origin = Origin::Program;
@@ -321,10 +321,10 @@ fn forget_sets(node: &mut Node, known: usize) {
                 if later(&entry.key) {
                     entry.key = Origin::Program;
                 }
-                forget_sets(&mut entry.node, known);
+                mark_sets(&mut entry.node, known);
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| forget_sets(item, known)),
+        Value::Array(items) => items.iter_mut().for_each(|item| mark_sets(item, known)),
         _ => {}
     }
 }

@@ -99,12 +99,12 @@ impl Heads {
         let len = rest.len().min(place.len());
         place[..len].copy_from_slice(&rest[..len]);
         let filled = head.whole.then_some(len);
-        self.forget();
+        self.evict();
         filled
     }
 
     /// Removes one head when there are too many: that of the entity with the oldest one.
-    fn forget(&mut self) {
+    fn evict(&mut self) {
         if self.order.len() > KEPT
             && let Some(kept) = self.order.pop_front().and_then(|entity| self.heads.get_mut(&entity))
         {

@@ -161,7 +161,7 @@ impl Observer {
         let mut add = |name: &str, what: String| {
             let link_type = LinkType::Ip as u16;
             let interface = Interface { link_type, snaplen, name: name.to_owned(), description: what };
-            spec.wants(name).then(|| writer.interface(interface))
+            spec.selects(name).then(|| writer.interface(interface))
         };
         let mut nodes: IndexVec<NodeId, Option<InterfaceId>> = points.nodes.iter().map(|_| None).collect();
         for (id, name) in points.nodes.enumerate() {
@@ -182,7 +182,7 @@ impl Observer {
         let drops = add(CAPTURE_DROPS, "what is dropped, with place and cause as its comment".to_owned());
         Ok(Observer {
             span: spec.span(),
-            flows: points.flows.iter().map(|f| spec.wants_flow(f.name, f.table)).collect(),
+            flows: points.flows.iter().map(|f| spec.selects_flow(f.name, f.table)).collect(),
             nodes,
             links,
             drops,
@@ -197,7 +197,7 @@ impl Observer {
 
     /// Adds a flow of real packets, with the next id.
     pub fn add_flow(&mut self, name: &str) {
-        let _next = self.flows.push(self.wanted.wants_flow(name, name));
+        let _next = self.flows.push(self.wanted.selects_flow(name, name));
     }
 
     /// Keeps the first octets of a real packet while it is inside.
@@ -206,7 +206,7 @@ impl Observer {
     }
 
     /// Removes the octets of a real packet that has left.
-    pub fn forget_real(&mut self, serial: u64) {
+    pub fn remove_real(&mut self, serial: u64) {
         self.real.remove(&serial);
     }
 
@@ -216,7 +216,7 @@ impl Observer {
         let (name, link_type) = (name.to_owned(), link_type as u16);
         // PDUs of radios are not cut: readers reassemble the parts of packets.
         let headers_only = self.wanted.snaplen.is_none() && link_type == LinkType::Radiotap as u16;
-        if !self.wanted.wants(&name) {
+        if !self.wanted.selects(&name) {
             return None;
         }
         let interface = self.writer.interface(Interface { link_type, snaplen, name, description });

@@ -89,7 +89,7 @@ impl AccessSpec for Bearers {
 
     fn check_idle(&self, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         for (name, bearer) in &spec.bearer {
-            for side in bearer.kind().dead() {
+            for side in bearer.kind().unused_directions() {
                 let key = format!("bearer.{}.{side}.blocks", dotted([name]));
                 let message = format!("the {side} never carries anything: its TTIs have no transport block");
                 found.push(doc.warning_at(&key, message).help("1 to 64 blocks"));

@@ -18,7 +18,7 @@ pub(super) trait BearerKind {
         false
     }
     /// The directions, as keys, that never carry data.
-    fn dead(&self) -> Vec<&'static str> {
+    fn unused_directions(&self) -> Vec<&'static str> {
         Vec::new()
     }
     /// The buffer in a direction, and the key below `path`, which is that of its RLC, that limits

@@ -75,12 +75,12 @@ impl Default for CaptureSpec {
 
 impl CaptureSpec {
     /// True if the interface of this name is captured.
-    pub fn wants(&self, interface: &str) -> bool {
+    pub fn selects(&self, interface: &str) -> bool {
         let repeats = REPEATS.iter().any(|layer| interface.ends_with(layer));
         self.interfaces.iter().any(|pattern| matches(pattern, interface) && !(repeats && pattern == "*"))
     }
     /// True if a flow of this name, from the table `[flow.TABLE]`, is captured.
-    pub fn wants_flow(&self, name: &str, table: &str) -> bool {
+    pub fn selects_flow(&self, name: &str, table: &str) -> bool {
         let all = &self.flows;
         all.is_empty() || all.iter().any(|pattern| matches(pattern, name) || matches(pattern, table))
     }

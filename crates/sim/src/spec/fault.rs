@@ -143,7 +143,7 @@ impl FaultSpec {
         if every == 0 {
             wrong("every", "there is no packet 0".to_owned(), "1 means each packet".to_owned());
         } else if run == 0 || run > every {
-            let help = format!("1 to {every}, as `every` says");
+            let help = format!("1 to {every}, the value of `every`");
             wrong("run", format!("{run} of each {every} packets cannot be selected"), help);
         }
     }

@@ -39,7 +39,7 @@ fn control(flow: &FlowSpec) -> Option<CcName> {
     (!matches!(tcp.cc, CcName::Custom(_))).then_some(tcp.cc)
 }
 
-fn listens(cc: CcName) -> bool {
+fn uses_hints(cc: CcName) -> bool {
     cc.needs().hints
 }
 
@@ -87,7 +87,7 @@ fn no_listener(
             )
             .help("swap `from` and `to`, or leave the flow out"),
         );
-    } else if let Some(cc) = control(flow).filter(|cc| !listens(*cc)) {
+    } else if let Some(cc) = control(flow).filter(|cc| !uses_hints(*cc)) {
         let message = format!("the congestion control of this flow, `{}`, does not use hints", cc.name());
         let key = format!("flow.{}.tcp.cc", dotted([name]));
         found.push(doc.warning_at(path, message).help(write_listener(&key)));

@@ -54,7 +54,7 @@ impl BearerKind for UmtsBearerSpec {
     fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         self.config().validate()
     }
-    fn dead(&self) -> Vec<&'static str> {
+    fn unused_directions(&self) -> Vec<&'static str> {
         let sides = [("downlink", &self.downlink), ("uplink", &self.uplink)];
         sides.into_iter().filter(|(_, channel)| channel.blocks == 0).map(|(side, _)| side).collect()
     }

@@ -170,7 +170,7 @@ pub enum KernelReport {
     Sample(KernelSample),
 }
 
-const fn said(event: ConnectionEvent, kind: &'static str) -> Report {
+const fn report_of(event: ConnectionEvent, kind: &'static str) -> Report {
     Report { event, kind, value: None }
 }
 
@@ -263,7 +263,7 @@ impl Externals {
             && external.release(real.handle)
             && let Some(observer) = observer
         {
-            observer.forget_real(packet.serial);
+            observer.remove_real(packet.serial);
         }
     }
 }
@@ -399,11 +399,13 @@ impl Outside<'_> {
         let Some(kernel) = f.transport.kernel() else { return };
         match *report {
             KernelReport::Established => {
-                kernel.report(end, said(ConnectionEvent::Established, "established"))
+                kernel.report(end, report_of(ConnectionEvent::Established, "established"))
             }
-            KernelReport::PeerClosed => kernel.report(end, said(ConnectionEvent::PeerClosed, "peer-closed")),
-            KernelReport::Closed => kernel.report(end, said(ConnectionEvent::Closed, "closed")),
-            KernelReport::Failed(why) => kernel.report(end, said(ConnectionEvent::Failed, why)),
+            KernelReport::PeerClosed => {
+                kernel.report(end, report_of(ConnectionEvent::PeerClosed, "peer-closed"))
+            }
+            KernelReport::Closed => kernel.report(end, report_of(ConnectionEvent::Closed, "closed")),
+            KernelReport::Failed(why) => kernel.report(end, report_of(ConnectionEvent::Failed, why)),
             KernelReport::Delivered(octets) => kernel.delivered(end, octets),
             KernelReport::Written(octets) => kernel.written(end, octets),
             KernelReport::Sample(ref sample) => {

@@ -196,7 +196,7 @@ impl Triggers {
                 if watch.stage != Stage::Watching || *watch.variable != *o.name {
                     continue;
                 }
-                if !watch.sees(flow, o, armed[number]) {
+                if !watch.is_met(flow, o, armed[number]) {
                     continue;
                 }
                 watch.stage = Stage::Waiting(flow);
@@ -225,7 +225,7 @@ impl Watch {
     }
 
     /// Processes the value of the variable of `flow`. Returns true if this is the awaited moment.
-    fn sees(&mut self, flow: FlowId, o: &Observation<'_>, armed: bool) -> bool {
+    fn is_met(&mut self, flow: FlowId, o: &Observation<'_>, armed: bool) -> bool {
         let Watch { flows, wanted, missing, .. } = self;
         let Some((_, last)) = flows.iter_mut().find(|(own, _)| *own == flow) else { return false };
         let mut met = |before: &Last, after: &Last| {
@@ -321,7 +321,7 @@ mod tests {
     /// Returns the indices, from 0, of the values at which the condition is met.
     fn moments(mut watch: Watch, values: &[Observed<'_>]) -> Vec<usize> {
         let at = |value| Observation { name: "v", unit: "", about: "", states: &[], value };
-        (0..values.len()).filter(|i| watch.sees(flow(0), &at(values[*i]), true)).collect()
+        (0..values.len()).filter(|i| watch.is_met(flow(0), &at(values[*i]), true)).collect()
     }
 
     fn numbers(watch: Watch, values: &[f64]) -> Vec<usize> {
@@ -372,14 +372,14 @@ mod tests {
     #[test]
     fn what_comes_while_a_table_is_not_armed_does_not_count() {
         let mut watch = watch(Wanted::Above(10.0), 1);
-        let mut sees = |x, armed| {
+        let mut is_met = |x, armed| {
             let value = Observed::Number(Some(x));
-            watch.sees(flow(0), &Observation { name: "v", unit: "", about: "", states: &[], value }, armed)
+            watch.is_met(flow(0), &Observation { name: "v", unit: "", about: "", states: &[], value }, armed)
         };
-        assert!(!sees(12.0, false));
-        assert!(!sees(13.0, true));
-        assert!(!sees(9.0, true));
-        assert!(sees(11.0, true));
+        assert!(!is_met(12.0, false));
+        assert!(!is_met(13.0, true));
+        assert!(!is_met(9.0, true));
+        assert!(is_met(11.0, true));
     }
 
     /// A sender that has not begun has a window of one segment: below 5 at the first inspection.

@@ -88,7 +88,7 @@ pub fn cell(w: &mut Words, base: &str, nodes: &mut Vec<String>, hints: bool, ant
         nodes.push(if count == 1 { "u".to_owned() } else { format!("u-{i}") });
     }
     if hints && w.chance(0.8) {
-        tell(w);
+        write_hints(w);
     }
 }
 
@@ -110,7 +110,7 @@ fn arrays(w: &mut Words) {
 }
 
 /// Writes hints to every sender to a UE.
-fn tell(w: &mut Words) {
+fn write_hints(w: &mut Words) {
     w.table("hint.h");
     w.maybe(0.5, "source", |w| w.word(&["ue", "enb"]));
     w.maybe(0.6, "carrier", |w| w.word(&["direct", "option"]));

@@ -70,7 +70,7 @@ impl<B: CongestionControl> Guided<B> {
 
     fn follow(&mut self, now: Instant) {
         if self.readings.older_than(now, self.readings.timeout()) {
-            self.readings.forget();
+            self.readings.clear();
         }
         let octets = self.readings.newest().and_then(|r| Some(r.rate * self.readings.round_trip(now, &r)?));
         self.ceiling = octets.map_or(f64::INFINITY, |o| (o / self.mss).max(FLOOR));
@@ -92,7 +92,7 @@ impl<B: CongestionControl> CongestionControl for Guided<B> {
         self.readings.on_established(e);
     }
     fn on_hint(&mut self, hint: &Hint) {
-        self.readings.hear(hint);
+        self.readings.take_hint(hint);
         self.follow(hint.now);
     }
     fn on_ack(&mut self, ack: &AckSample) {

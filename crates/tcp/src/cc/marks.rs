@@ -39,7 +39,7 @@ impl MarkedShare {
         (self.delivered, self.marked) = (0.0, 0.0);
     }
     /// Discards the counts: they do not enter the estimate.
-    pub fn forget(&mut self) {
+    pub fn clear(&mut self) {
         (self.delivered, self.marked) = (0.0, 0.0);
     }
     /// Shows the estimate under the name of the control's own.

@@ -162,7 +162,7 @@ impl Prague {
         if self.saw_mark {
             self.share.settle();
         } else {
-            self.share.forget();
+            self.share.clear();
         }
         (self.round_ends, self.round_at) = (ack.nxt, ack.now);
         if !self.w.in_slow_start() {

@@ -151,7 +151,7 @@ impl<B: CongestionControl> RadioAware<B> {
             self.base.on_congestion(&Congestion { now, flight: window, ..Congestion::default() });
             self.base.set_cwnd(window);
         }
-        self.readings.forget();
+        self.readings.clear();
         self.interrupted = None;
     }
 
@@ -222,7 +222,7 @@ impl<B: CongestionControl> CongestionControl for RadioAware<B> {
             Some(_) => self.interrupted = None,
             None => {}
         }
-        if self.readings.hear(hint) {
+        if self.readings.take_hint(hint) {
             self.follow(hint.now);
         }
     }

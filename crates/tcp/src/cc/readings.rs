@@ -79,7 +79,7 @@ impl Readings {
     }
 
     /// Processes a hint; false: its reading was too old on arrival and is ignored.
-    pub fn hear(&mut self, hint: &Hint) -> bool {
+    pub fn take_hint(&mut self, hint: &Hint) -> bool {
         if hint.notice.is_some_and(|n| !n.interrupts()) {
             // In the new cell the round trip may be different.
             self.smallest = SmallestRtt::default();
@@ -122,7 +122,7 @@ impl Readings {
     pub fn smallest(&self, now: Instant) -> Option<Duration> {
         self.smallest.get(now)
     }
-    pub const fn forget(&mut self) {
+    pub const fn clear(&mut self) {
         self.newest = None;
     }
     /// How old a reading may be.

@@ -140,7 +140,7 @@ impl EcnState {
             return;
         }
         let accurate = config.ecn.mode == EcnMode::Accurate;
-        self.asked = config.ecn.mode.asks();
+        self.asked = config.ecn.mode.requests();
         // RFC 3168 section 6.1.1.1: a SYN that is sent again requests no ECN: a middlebox
         // may drop segments with the flags. RFC 9768 section 3.1.4.1 requests accurate feedback
         // once more.
@@ -472,7 +472,7 @@ impl EcnState {
 /// What a SYN-ACK agrees to.
 fn answered(mode: EcnMode, ace: u8, transmissions: u32) -> Agreed {
     match (mode, ace) {
-        _ if !mode.asks() => Agreed::Nothing,
+        _ if !mode.requests() => Agreed::Nothing,
         // RFC 9768 table 2, and section 3.1.3 for the reserved 0b101. An answer to a repeated SYN
         // counts as well (section 3.1.4.1).
         (EcnMode::Accurate, 0b010..=0b110) => Agreed::Accurate,

@@ -135,7 +135,7 @@ fn check_together(c: &Config) -> Result<(), OptionError> {
     {
         return refuse("min_rto", "0 s needs a clock granularity above 0 s");
     }
-    if c.ecn.l4s && !c.ecn.mode.asks() {
+    if c.ecn.l4s && !c.ecn.mode.requests() {
         return refuse("l4s", "needs `ecn = \"accurate\"` or `\"on\"`: without ECN nothing is marked");
     }
     if let Some(mutant) = c.mistakes.mutant.filter(|m| !m.fits(c.cc)) {

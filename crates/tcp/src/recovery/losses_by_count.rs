@@ -166,7 +166,7 @@ mod tests {
                         }
                         11 if n < 4 => f.rack.lose_everything(n == 0),
                         11 if n < 6 => f.rack.unlose(),
-                        11 if n < 9 => f.rack.forget_resent_head(),
+                        11 if n < 9 => f.rack.clear_resent_head(),
                         _ => {}
                     }
                 }

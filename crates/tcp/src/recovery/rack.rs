@@ -381,7 +381,7 @@ impl Rack {
     }
 
     /// The oldest segment counts as sent once (tcp_enter_frto).
-    pub fn forget_resent_head(&mut self) {
+    pub fn clear_resent_head(&mut self) {
         if let Some(m) = self.marks.front_mut().filter(|m| m.resent) {
             m.resent = false;
             self.resent -= 1;

@@ -197,13 +197,13 @@ impl Wlan {
         end: End,
         category: Category,
         out: &mut WlanOutput,
-        ask: impl FnOnce(&mut super::tx_queue::TxQueue, &mut dyn FnMut(Chain)),
+        query: impl FnOnce(&mut super::tx_queue::TxQueue, &mut dyn FnMut(Chain)),
     ) {
         let link = &mut self.links[station];
         let Some(queue) = &mut link.tx_queues[end.index()][category.index()] else { return };
         let pool = &mut self.pool;
         let (mut count, mut bytes) = (0, 0);
-        ask(queue, &mut |chain| {
+        query(queue, &mut |chain| {
             pool.take(chain, |item| {
                 count += 1;
                 bytes += u64::from(item.size);

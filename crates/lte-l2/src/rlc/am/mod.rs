@@ -240,7 +240,7 @@ impl<P: Payload> Am<P> {
 
     /// True if [`buffer_status`](Self::buffer_status) is not empty.
     #[inline]
-    pub fn wants(&self) -> bool {
+    pub fn needs_opportunity(&self) -> bool {
         // A status report has 15 bits at least.
         self.tx.buffer.backlog().bytes > 0 || self.tx.window.retx_bytes() > 0 || self.report_is_due()
     }

@@ -70,7 +70,7 @@ pub fn encode(pdu: &Pdu, format: Format, mut fill: impl FnMut(&Span, u32, &mut V
     for Element { payload, len } in elements {
         let before = bytes.len();
         fill(payload, *len, &mut bytes);
-        debug_assert_eq!(bytes.len() - before, *len as usize, "fill gives what was asked for");
+        debug_assert_eq!(bytes.len() - before, *len as usize, "fill returns the requested octets");
     }
     bytes
 }

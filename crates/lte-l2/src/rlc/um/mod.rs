@@ -207,7 +207,7 @@ impl<P: Payload> Um<P> {
     /// Returns the entities to their initial state, for another node.
     pub fn start_anew(&mut self, out: &mut RlcOutput<P::Sdu>) {
         self.flush(out);
-        self.forget(out);
+        self.reestablish_tx(out);
         self.stats.reestablishments += 1;
         out.events.push(RlcEvent::Reestablished);
     }
@@ -220,7 +220,7 @@ impl<P: Payload> Um<P> {
     }
 
     /// Re-establishes the transmitting entity.
-    pub fn forget(&mut self, out: &mut RlcOutput<P::Sdu>) {
+    pub fn reestablish_tx(&mut self, out: &mut RlcOutput<P::Sdu>) {
         if let Some(reports) = &mut self.reports {
             **reports = Reports::new(REPORT_PERIOD);
         }

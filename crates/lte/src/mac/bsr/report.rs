@@ -404,7 +404,7 @@ mod tests {
         let mut r = Reporting::new(&BsrConfig { trailing: Trailing::AfterRequest, ..BsrConfig::default() });
         let b = buffers([500, 0, 0, 0], 0);
         r.on_data();
-        assert_eq!((r.reserve(100, 505, &b), r.pad(Tti(1), 4, &b)), (0, None), "nobody has answered");
+        assert_eq!((r.reserve(100, 505, &b), r.pad(Tti(1), 4, &b)), (0, None), "no grant has answered");
         assert!(r.needs_grant());
         r.on_answer();
         assert_eq!(r.reserve(100, 505, &b), 2);
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn the_retransmission_timer_asks_again_while_there_is_data_and_a_grant_restarts_it() {
+    fn the_retransmission_timer_requests_again_while_there_is_data_and_a_grant_restarts_it() {
         let mut r = reporting(None);
         let b = buffers([60, 0, 0, 0], 0);
         r.on_data();

@@ -92,7 +92,7 @@ impl Downlinks<'_> {
                 let (mut scheduling, _) = self.of(cell, &mut begun.out);
                 begun.downlink = scheduling.begin(&mut begun.work);
                 if begun.downlink {
-                    scheduling.ask(&begun.work, &mut asked);
+                    scheduling.collect_missing(&begun.work, &mut asked);
                 }
             }
         }
@@ -117,7 +117,7 @@ impl Downlinks<'_> {
             scheduling.schedule(work);
         }
         if let Some(s) = &mut self.sidelink {
-            s.forget_dropped(&out.dropped[dropped..]);
+            s.remove_dropped(&out.dropped[dropped..]);
         }
     }
 
@@ -179,7 +179,7 @@ impl Downlinks<'_> {
 
 impl Scheduling<'_> {
     /// Collects the UEs of which the eNB will use a report that it does not have.
-    fn ask(&self, work: &Work, asked: &mut Vec<(UeId, CellId)>) {
+    fn collect_missing(&self, work: &Work, asked: &mut Vec<(UeId, CellId)>) {
         let config = &self.cell.config.downlink.cqi;
         let needed = work.backlogs.iter().filter(|(ue, backlog)| {
             let measured = config.measured(self.tti, self.links[*ue].downlink.phase);

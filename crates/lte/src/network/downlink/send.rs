@@ -38,7 +38,7 @@ impl Scheduling<'_> {
             }
             *free &= !groups;
             let rbs = band.blocks(groups);
-            self.put_on_air(ue, rbs);
+            self.record_transmission(ue, rbs);
             self.send_again(ue, process, rbs, Scheme::Diversity);
             self.ride_along(ue, process, groups, work);
             work.backlogs.retain(|(other, _)| *other != ue);
@@ -90,7 +90,7 @@ impl Scheduling<'_> {
     #[allow(clippy::too_many_arguments)]
     pub(in crate::network) fn send_new(&mut self, ue: UeId, groups: Groups, mcs: Mcs) {
         let rbs = self.cell.downlink.band.blocks(groups);
-        self.put_on_air(ue, rbs);
+        self.record_transmission(ue, rbs);
         let cx = &mut self.contexts[ue].downlink;
         cx.served = Some(self.tti);
         let both = cx.quality.code_words() == 2;
@@ -111,7 +111,7 @@ impl Scheduling<'_> {
     }
 
     /// Records that the cell transmits to `ue` on `rbs`.
-    pub(in crate::network) fn put_on_air(&mut self, ue: UeId, rbs: RbSet) {
+    pub(in crate::network) fn record_transmission(&mut self, ue: UeId, rbs: RbSet) {
         let link = &mut self.links[ue].downlink;
         self.air.cell_transmits(self.tti, self.id, rbs, link.boost);
         let stats = &mut link.stats;
@@ -144,7 +144,7 @@ impl Scheduling<'_> {
             if self.bearers.ip(bearer).is_some() {
                 self.bearers.request_from_ip(bearer, left.into());
             }
-            if self.bearers.tells_rate(bearer) {
+            if self.bearers.needs_rate(bearer) {
                 let rate = self.fair_rate(ue);
                 self.bearers.set_rate(bearer, rate);
             }
@@ -184,14 +184,14 @@ impl Scheduling<'_> {
         let rlc = |b: &BearerId| self.bearers.rlc(*b);
         let drbs = &self.links[ue].drbs;
         drbs.first().and_then(|b| rlc(b).reports())?;
-        let active = drbs.iter().filter(|b| rlc(b).wants()).count() as u32;
+        let active = drbs.iter().filter(|b| rlc(b).needs_opportunity()).count() as u32;
         Some(bytes / active.max(1))
     }
 
     /// Gives such a bearer its share.
     #[cold]
     fn fill_reporting(&mut self, bearer: BearerId, process: u8, share: u32) {
-        if !self.bearers.rlc(bearer).wants() {
+        if !self.bearers.rlc(bearer).needs_opportunity() {
             return;
         }
         let ue = self.bearers.ue(bearer);

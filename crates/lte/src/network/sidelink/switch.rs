@@ -118,7 +118,7 @@ impl Sidelink {
             let (end, harq) = (l.end, &mut self.senders[destination as usize].harq);
             harq.iter_mut().for_each(|p| p.free(|(_, pdu)| bearers.recycle(bearer, end, pdu)));
             self.grants.of[destination as usize].busy.fill(false);
-            self.grants.plan.forget(destination);
+            self.grants.plan.remove(destination);
             return;
         }
         for p in up.iter_mut() {

@@ -76,7 +76,7 @@ impl Plan {
         if slot.tti == tti { &slot.granted } else { &[] }
     }
     /// Removes the grants of `ue`; their blocks stay unused.
-    pub fn forget(&mut self, ue: UeId) {
+    pub fn remove(&mut self, ue: UeId) {
         for slot in &mut self.slots {
             slot.granted.retain(|g| g.ue != ue);
         }

@@ -82,7 +82,7 @@ impl Granting<'_> {
             self.grant_uplink(target);
         }
         let list = &mut self.cell.active[Direction::Uplink.index()];
-        debug_assert!(list.is_empty(), "nobody wakes during scheduling");
+        debug_assert!(list.is_empty(), "no UE becomes active during scheduling");
         *list = active;
     }
 

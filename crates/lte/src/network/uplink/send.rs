@@ -54,16 +54,16 @@ impl RadioNetwork {
         let missed = std::mem::take(&mut slot.missed);
         for g in granted.iter().filter(|g| !missed.contains(&g.ue)) {
             // An RRCConnectionRequest or an RRCConnectionReestablishmentRequest.
-            let asks = g.content == Content::Msg3
+            let with_rrc_message = g.content == Content::Msg3
                 && (!self.links[g.ue].rrc.is_connected()
-                    || self.mobility.as_ref().is_some_and(|m| m.asks_for_its_connection(g.ue)));
+                    || self.mobility.as_ref().is_some_and(|m| m.requests_reestablishment(g.ue)));
             let mut sending = self.sending(now, tti, g.ue, out);
             if sending.flushes(g) {
                 sending.give_up_block(process_of(tti));
                 self.serve(now, out);
                 sending = self.sending(now, tti, g.ue, out);
             }
-            sending.send(g, asks);
+            sending.send(g, with_rrc_message);
             self.serve(now, out);
         }
         let slot = self.cells[cell].uplink.plan.slot(tti);
@@ -124,13 +124,13 @@ impl Sending<'_> {
         self.ue.recycle(process, parts);
     }
 
-    /// Transmits on the grant `g`. `asks`: Msg3 carries an RRC message.
-    fn send(&mut self, g: &Granted, asks: bool) {
+    /// Transmits on the grant `g`. `with_rrc_message`: Msg3 carries an RRC message.
+    fn send(&mut self, g: &Granted, with_rrc_message: bool) {
         let sends = match g.content {
             Content::Again => self.repeat(g),
-            Content::Msg3 => self.send_msg3(g, asks),
+            Content::Msg3 => self.send_msg3(g, with_rrc_message),
             Content::New | Content::ReportOnly => {
-                self.send_block(g, asks);
+                self.send_block(g, with_rrc_message);
                 self.end_occasion();
                 true
             }
@@ -153,11 +153,11 @@ impl Sending<'_> {
     }
 
     /// Transmits Msg3, unless the UE has given up.
-    fn send_msg3(&mut self, g: &Granted, asks: bool) -> bool {
+    fn send_msg3(&mut self, g: &Granted, with_rrc_message: bool) -> bool {
         if !self.ue.access.sends_msg3(self.tti) {
             return false;
         }
-        self.send_block(g, asks);
+        self.send_block(g, with_rrc_message);
         self.ue.access.on_msg3(&self.config.uplink.random_access, self.tti);
         self.terminal().arm();
         true
@@ -165,11 +165,11 @@ impl Sending<'_> {
 
     /// Transmits a new transport block: control elements first, then data, then padding (TS 36.321
     /// clauses 5.4.3.1, 6.1.2).
-    fn send_block(&mut self, g: &Granted, asks: bool) {
+    fn send_block(&mut self, g: &Granted, with_rrc_message: bool) {
         let mut block = Block::new();
         block.content = g.content;
         block.first = self.tti;
-        self.fill_block(g, asks, &mut block);
+        self.fill_block(g, with_rrc_message, &mut block);
         let (named, report, headroom) = (block.c_rnti, block.report, block.headroom);
         let direct = if self.trace.has_parts() { block.sidelink.clone() } else { Vec::new() };
         self.ue.put(self.tti, g, block);
@@ -191,14 +191,14 @@ impl Sending<'_> {
         self.terminal().arm();
     }
 
-    fn fill_block(&mut self, g: &Granted, asks: bool, block: &mut Block) {
+    fn fill_block(&mut self, g: &Granted, with_rrc_message: bool, block: &mut Block) {
         let tti = self.tti;
         if g.content == Content::New && self.follows_reports() {
             return self.fill_by_reports(g.bytes);
         }
         let path_loss = self.path_loss();
         if g.content == Content::Msg3 {
-            if asks {
+            if with_rrc_message {
                 // There is room for 48 bits and a subheader only.
                 return;
             }
@@ -266,11 +266,11 @@ impl Sending<'_> {
     fn fill_by_reports(&mut self, bytes: u32) {
         let (drbs, layer2) = (&self.link.drbs, &mut self.layer2);
         let now = layer2.now();
-        let active = drbs.iter().filter(|b| layer2.wants(**b)).count() as u32;
+        let active = drbs.iter().filter(|b| layer2.needs_opportunity(**b)).count() as u32;
         let read = now + self.config.timing.uplink_fill;
         let parts = &mut self.ue.harq.get_mut(process_of(self.tti)).parts;
         for bearer in drbs {
-            if layer2.wants(*bearer) {
+            if layer2.needs_opportunity(*bearer) {
                 layer2.pull_by_reports(read, *bearer, bytes / active.max(1), parts);
             }
         }

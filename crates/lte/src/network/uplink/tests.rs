@@ -460,7 +460,7 @@ fn the_closed_loop_steers_to_its_target() {
 /// is sent every 16 TTIs until T300 ends in 1080, although preambleTransMax is 10 (TS 36.321 clause
 /// 5.1.4): 58 in the first second.
 #[test]
-fn preambles_are_sent_louder_until_they_are_heard() {
+fn preambles_get_more_power_until_they_are_detected() {
     for (step, preambles, connected) in [(2.0, 4, true), (6.0, 2, true), (0.0, 58, false)] {
         let mut network = in_the_open(
             |c| {

@@ -41,7 +41,7 @@ const FAR: u64 = 10;
 
 impl Around {
     /// Clears the state: a cell's power has changed.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn clear(&mut self) {
         (self.cell, self.until) = (None, 0);
     }
 

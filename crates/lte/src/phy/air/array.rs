@@ -302,7 +302,7 @@ impl<const WORDS: usize> Air<WORDS> {
         let Work { interference_mw, row, fading: memory, channel, .. } = work;
         debug_assert!(
             sent.tti == tti && rbs.without(sent.used).is_empty(),
-            "the UE has said that it transmits"
+            "the transmission of the UE is recorded"
         );
         let fading = of.fading.as_ref();
         let link =

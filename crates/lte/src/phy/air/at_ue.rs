@@ -91,7 +91,10 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         let Ray { gain, index, .. } = self.ray(tti, 0);
         let AtUe { shared, ue, work, .. } = self;
         let sent = shared.sent(tti);
-        debug_assert!(rbs.without(sent.used(tti, cell)).is_empty(), "the cell has said that it transmits");
+        debug_assert!(
+            rbs.without(sent.used(tti, cell)).is_empty(),
+            "the transmission of the cell is recorded"
+        );
         let Work { interference_mw, row, fading: memory, .. } = work;
         let fading = shared.fading.as_ref();
         let fading = fading.map_or(&[][..], |f| f.row_at(index, &mut ue.fading, tti, rbs, memory));

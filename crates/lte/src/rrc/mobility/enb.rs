@@ -266,7 +266,7 @@ impl EnbProcedures {
     }
 
     /// Ends the procedure and the preparation.
-    pub const fn forget(&mut self) {
+    pub const fn end(&mut self) {
         (self.procedure, self.prepared) = (Procedure::None, None);
     }
 }

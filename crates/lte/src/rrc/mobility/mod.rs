@@ -281,7 +281,7 @@ impl UeMobility {
     fn load(&mut self, at: &Moment<'_>, load: Load, out: &mut Commands) {
         match self.enb.prepared(at, load, out) {
             None | Some(Preparation::Commanding) => {}
-            Some(Preparation::Refused) => self.ue.forget_events(),
+            Some(Preparation::Refused) => self.ue.clear_events(),
             Some(Preparation::Conditional(target)) => self.ue.configured(at, target, out),
         }
     }
@@ -349,7 +349,7 @@ impl UeMobility {
         out.push(Command::StopForwarding);
         out.event(MobilityEvent::Rejected, at.serving);
         self.ue.go_idle();
-        self.enb.forget();
+        self.enb.end();
         out.push(Command::Release);
     }
 
@@ -358,7 +358,7 @@ impl UeMobility {
     /// The cell serves the UE: all procedures end.
     fn served(&mut self, out: &mut Commands) {
         self.ue.served();
-        self.enb.forget();
+        self.enb.end();
         out.push(Command::Serve);
     }
 
@@ -366,7 +366,7 @@ impl UeMobility {
     /// receive the release.
     fn released(&mut self) {
         if self.ue.released() {
-            self.enb.forget();
+            self.enb.end();
         }
     }
 }

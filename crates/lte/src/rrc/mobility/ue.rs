@@ -249,7 +249,7 @@ impl UeProcedures {
     }
 
     /// Clears all events.
-    pub fn forget_events(&mut self) {
+    pub fn clear_events(&mut self) {
         self.measuring.restart();
     }
 

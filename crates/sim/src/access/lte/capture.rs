@@ -99,7 +99,7 @@ fn frame(point: Option<Point>, at: Instant, downlink: bool, prefix: Vec<u8>, oct
 }
 
 impl OnAir {
-    fn say(&mut self, text: &str) {
+    fn append(&mut self, text: &str) {
         self.comment.push_str(if self.comment.is_empty() { "" } else { "; " });
         self.comment.push_str(text);
     }
@@ -182,7 +182,7 @@ impl Observed {
         on_air.awaits = None;
         on_air.context.decoded = Some(r.step == Act::Decoded);
         if r.step == Act::Failed {
-            on_air.say("CRC failure");
+            on_air.append("CRC failure");
         }
     }
 
@@ -197,7 +197,7 @@ impl Observed {
             let mut on_air = first.remove();
             if waits {
                 on_air.context.decoded = Some(false);
-                on_air.say("not received: assignment missed, or the UE has left");
+                on_air.append("not received: assignment missed, or the UE has left");
             }
             out.steps.push(self.frame(sent, on_air));
         }
@@ -287,7 +287,7 @@ impl LteAccess {
         let Some(observed) = &mut self.observed else { return };
         for ((sent, _), mut on_air) in std::mem::take(&mut observed.on_air) {
             if on_air.awaits.is_some() {
-                on_air.say("outcome not known: the run has ended");
+                on_air.append("outcome not known: the run has ended");
             }
             out.steps.push(observed.frame(sent, on_air));
         }
@@ -383,7 +383,7 @@ impl LteAccess {
             (grown, "longer than the block: the profile counts no MAC subheaders"),
         ] {
             if is_so {
-                on_air.say(text);
+                on_air.append(text);
             }
         }
         on_air

@@ -84,7 +84,7 @@ impl Stages {
     }
 
     /// Records a request of a UE, or an answer.
-    fn hear(&mut self, record: &TraceRecord) {
+    fn record_request(&mut self, record: &TraceRecord) {
         if record.link == TraceLink::Downlink {
             return;
         }
@@ -255,7 +255,7 @@ impl LteAccess {
     #[cold]
     pub(super) fn pass_stages(&mut self, now: Instant, records: &[TraceRecord], out: &mut AccessOutput) {
         let LteAccess { stages, network, output, .. } = self;
-        records.iter().for_each(|record| stages.hear(record));
+        records.iter().for_each(|record| stages.record_request(record));
         for (bearer, end, sdu, _) in &output.dropped {
             let mode = mode(network.view().layers(*bearer).mode());
             let Some(journeys) = network.journeys() else { return };

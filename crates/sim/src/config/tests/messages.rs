@@ -33,7 +33,7 @@ fn for_a_key_like_no_other_all_keys_are_listed() {
 }
 
 #[test]
-fn a_number_without_unit_and_other_types_are_told_in_plain_words() {
+fn a_number_without_unit_and_other_types_are_reported_in_plain_words() {
     assert_eq!(
         complaints("[scenario]\nname = 7\nduration = 10\nseed = \"x\"\nruns = 300\n"),
         "\

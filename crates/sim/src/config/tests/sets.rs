@@ -108,7 +108,7 @@ fn a_refused_set_changes_nothing() {
 }
 
 #[test]
-fn a_slip_in_the_name_of_a_table_is_told_as_one_and_a_new_table_is_not() {
+fn a_slip_in_the_name_of_a_table_is_reported_as_one_and_a_new_table_is_not() {
     let errors_of = |sets: &[&str]| {
         let mut doc = Document::parse(GOOD, "a.toml").unwrap();
         sets.iter().for_each(|s| doc.apply_set(s).unwrap());

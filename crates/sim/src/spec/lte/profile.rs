@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_profile_and_a_clash_with_one_are_told_at_their_place() {
+    fn an_unknown_profile_and_a_clash_with_one_are_reported_at_their_place() {
         let refused = |keys: &str| {
             let text = format!("{CELL}[cell.enb]\n{keys}");
             Scenario::parse(&text, "c.toml", Path::new(""), &[]).unwrap_err().to_string()

@@ -123,7 +123,7 @@ pub(super) fn placed_otherwise(spec: &Spec, key: &str) -> Option<(String, String
     let moves = (radio.mobility != Mobility::Static).then_some("radio.mobility");
     let by = drawn.or(moves)?;
     let help = format!("leave `{by}` out and give `radio.position` from the start");
-    Some((format!("`{by}` says where it is"), help))
+    Some((format!("`{by}` gives its place"), help))
 }
 
 #[cfg(test)]

@@ -96,7 +96,7 @@ impl Reassembly {
     }
 
     /// Drops SDUs that the sender has discarded, which end in PDU `end` or before.
-    pub fn forget(&mut self, end: u64) {
+    pub fn drop_discarded(&mut self, end: u64) {
         self.partials.retain(|p| p.highest > end || (p.highest == end && !p.ended && p.highest != 0));
     }
 

@@ -163,7 +163,7 @@ impl Rx {
         self.vr_r = end;
         if !self.cfg.in_sequence {
             self.skip = Some((end, n));
-            self.reassembly.forget(end);
+            self.reassembly.drop_discarded(end);
         } else if n == 0 {
             self.reassembly.clear();
         } else if !(end < self.vr_h && self.received.contains(end)) {

@@ -79,7 +79,7 @@ impl World {
 /// transmission, as to a single receiver; with four transmissions (TS 36.321 clause 5.14.1.2.2)
 /// four times as many, 8 TTIs apart, and a decoded block is not delivered twice.
 #[test]
-fn a_group_hears_one_transmission() {
+fn a_group_receives_one_transmission() {
     let run = |n: usize, transmissions: u8| {
         let link = SidelinkConfig { transmissions, ..pinned(15) };
         let mut w = group(simulte(), &around(n), &link, None, |_| ());

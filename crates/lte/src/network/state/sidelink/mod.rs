@@ -228,7 +228,7 @@ impl SidelinkPlan {
         if slot.0 == tti { &slot.1 } else { &[] }
     }
     /// Removes the grants of `destination`.
-    pub fn forget(&mut self, destination: u32) {
+    pub fn remove(&mut self, destination: u32) {
         for slot in &mut self.slots {
             slot.1.retain(|g| g.destination != destination);
         }

@@ -74,7 +74,7 @@ impl Reorder {
     }
 
     /// True if the packet is one of this pair's that is sent and has not arrived.
-    pub fn knows(&self, id: PacketId) -> bool {
+    pub fn is_in_flight(&self, id: PacketId) -> bool {
         self.counts.contains_key(&id)
     }
 

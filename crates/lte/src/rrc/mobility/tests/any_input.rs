@@ -105,7 +105,7 @@ impl World {
         let running = [t.t301, t.t304, t.t310, t.t311].iter().flatten().count();
         assert!(running <= 1, "{t:?} after {input:?}");
         let has_cell = !self.detached || matches!(phase.ue, State::Restoring { .. });
-        assert!(t.t310.is_none() || has_cell, "nobody monitors the link of {phase:?}");
+        assert!(t.t310.is_none() || has_cell, "the link of {phase:?} is not monitored");
         assert_eq!(phase.ue.is_detached(), self.detached, "{phase:?} after {input:?}");
         if !self.s.connected {
             assert_eq!((phase, t), (STEADY, Timers::default()), "after {input:?}");

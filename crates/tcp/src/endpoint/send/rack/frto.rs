@@ -40,7 +40,7 @@ impl LossRecovery<'_> {
             self.fly.cc.on_congestion(&Congestion { flight, ..self.congestion_now(false) });
         }
         let again = self.fly.flight.front().is_some_and(|head| head.transmissions > 1);
-        self.fly.rack.forget_resent_head();
+        self.fly.rack.clear_resent_head();
         self.fly.undo.begin(self.fly.rack.resent, self.seq.una, prior);
         if again {
             self.fly.undo.una = None;

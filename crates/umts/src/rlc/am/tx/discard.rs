@@ -57,7 +57,7 @@ impl Tx {
     /// VT(A) to X, where X is the highest PDU with VT(DAT) = MaxDAT that is missing. One discard is
     /// in progress at a time; X waits meanwhile and is not sent any more.
     pub(super) fn discard_exhausted(&mut self, now: Instant, out: &mut Output, stats: &mut AmStats) {
-        self.forget_what_arrived();
+        self.remove_acknowledged();
         if self.discard.is_some() {
             return;
         }
@@ -69,7 +69,7 @@ impl Tx {
     }
 
     /// Removes exhausted PDUs that a late status report has acknowledged.
-    fn forget_what_arrived(&mut self) {
+    fn remove_acknowledged(&mut self) {
         let floor = self.discard.as_ref().map_or(0, |d| d.end).max(self.vt_a);
         let waits = |c: &u64| self.sent[(c - self.vt_a) as usize].exhausted && !self.acked.contains(*c);
         self.exhausted = self.exhausted.and_then(|x| (floor..=x).rev().find(waits));
