@@ -102,7 +102,7 @@ fn tables_of(name: &str, flow: &FlowSpec, spec: &Spec, doc: &Document, found: &m
     let hints = |h: &HintSpec| h.flows.is_empty() || h.flows.iter().any(|f| f == name);
     let mut tables = spec.hint.iter().filter(|(_, h)| hints(h)).map(|(table, _)| table);
     match (tables.next(), tables.next()) {
-        (None, _) if control(flow).is_some_and(listens) => {
+        (None, _) if control(flow).is_some_and(uses_hints) => {
             let message = "no `[hint.<name>]` applies to this flow: only its base algorithm runs";
             found.push(
                 doc.warning_at(&format!("flow.{}.tcp.cc", dotted([name])), message)
