@@ -48,7 +48,7 @@ impl SnoopNode {
     /// Clears the agent's memory, then stops or restarts it.
     pub fn run(&mut self, run: bool) {
         self.running = run;
-        self.agents.values_mut().for_each(Snoop::forget);
+        self.agents.values_mut().for_each(Snoop::clear);
     }
     fn leads_to_mobile(&self, port: Option<Port>, accesses: &IndexVec<AccessId, Access>) -> bool {
         match (port, self.towards) {
