@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "has left")]
+    #[should_panic(expected = "removed entry")]
     fn the_use_of_a_freed_id_is_detected() {
         let mut s: Slab<PacketId, u8> = Slab::new();
         let a = s.insert(1);
