@@ -566,3 +566,21 @@ fn the_window_by_round_trip_is_the_golden_one() {
     }
     assert!(text == golden, "the goldens have changed; LASTHOP_WRITE_GOLDENS=1 writes them anew:\n{text}");
 }
+
+/// A round trip of 0.4 ms. A segment that was sent twice is timed by the timestamp that its ACK
+/// echoes, whose clock has ticks of 1 ms: an echo within one tick is 1 ms old (Linux 6.1,
+/// `tcp_ack_update_rtt`), so the smallest round trip stays that of the segments that were sent once.
+#[test]
+fn a_round_trip_below_the_tick_of_timestamps_is_not_0() {
+    for profile in ["rfc", "linux-6"] {
+        let o: Options = toml::from_str(&format!("profile = '{profile}'\ncc = 'cubic'")).unwrap();
+        let config = o.resolve().unwrap();
+        let mut p = Pair::new(config, config, Duration::from_micros(200));
+        p.links[0].drop = (1..40).map(|n| 23 * n).collect();
+        p.connect();
+        p.write(0, 3_000_000);
+        p.drive(Instant::from_millis(10_000));
+        assert!(p.ends[0].counters().retransmitted_segments >= 30, "{profile}");
+        assert_eq!(p.ends[0].info().min_rtt, Some(Duration::from_micros(400)), "{profile}");
+    }
+}

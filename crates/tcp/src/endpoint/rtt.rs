@@ -11,11 +11,12 @@ use crate::sample::timestamp;
 use crate::segment::Segment;
 
 /// When the segment that this ACK echoes was sent (RFC 7323 section 4), to the timestamp clock's
-/// 1 ms; only where `timestamps` were agreed on.
+/// 1 ms; only where `timestamps` were agreed on. An echo within the clock's tick is one tick old:
+/// a round trip of 0 would be the smallest one for ever (Linux 6.1, `tcp_ack_update_rtt`).
 pub(super) fn echoed_time(timestamps: bool, now: Instant, seg: &Segment) -> Option<Instant> {
     let t = seg.timestamps.filter(|t| timestamps && t.echo != 0)?;
     let age = timestamp(now).wrapping_sub(t.echo);
-    (age < 1 << 31).then(|| Instant(now.0.saturating_sub(u64::from(age) * 1_000_000)))
+    (age < 1 << 31).then(|| Instant(now.0.saturating_sub(u64::from(age.max(1)) * 1_000_000)))
 }
 
 /// Samples and timeout.
