@@ -56,8 +56,12 @@ LOW, HIGH = [1.0, 1.1, 0.9, 1.0, 1.05], [2.0, 2.2, 1.9, 2.05, 2.1]
         ("larger", LOW, HIGH, HIGH, True),
         ("larger", HIGH, LOW, LOW, False),
         ("smaller", LOW, LOW, LOW, False),
-        ("smaller", [v * 1.01 for v in LOW], LOW, LOW, True),  # small, and sure
-        ("smaller", [v * (1 + 1e-12) for v in LOW], LOW, LOW, False),  # of rounding
+        # Sure, and 5 % of the worse value: 1 / (1 - 0.05) = 1.0526.
+        ("smaller", [v * 1.051 for v in LOW], LOW, LOW, False),
+        ("smaller", [v * 1.054 for v in LOW], LOW, LOW, True),
+        ("larger", [v * 0.951 for v in LOW], LOW, LOW, False),
+        ("larger", [v * 0.949 for v in LOW], LOW, LOW, True),
+        ("smaller", [v * 1.054 for v in LOW], LOW, [v * 1.01 for v in LOW], False),  # 4 % beside CUBIC
         ("smaller", [0.2, 3.0, 0.4, 2.9, 1.0], LOW, LOW, False),  # larger in the mean, and chance
         ("", HIGH, LOW, LOW, False),
         ("smaller", [2.0], [1.0], [1.0], False),  # one replication says nothing
@@ -68,6 +72,18 @@ def test_a_flag_needs_to_be_worse_than_both_beyond_chance(
 ) -> None:
     found = flags([("p", samples(mine, reno, cubic))], "mine", case(better))
     assert bool(found) is flagged
+
+
+def test_the_least_difference_of_harm_is_absolute() -> None:
+    """Harm is a share itself: 0.02 in the place of 0.01 is no relevant harm."""
+    text = CASE.replace("{better}", "smaller") + '[case.metric.hurt]\nharm = "loss"\n'
+    (of_harm,) = parse_cases(text, "x")
+    values = {"mine": 0.02, "reno": 0.01, "cubic": 0.01}
+    small = {c: {k: {"hurt": v + k * 1e-6} for k in range(5)} for c, v in values.items()}
+    assert flags([("p", small)], "mine", of_harm) == []
+    large = {c: {k: {"hurt": 4 * v + k * 1e-6} for k in range(5)} for c, v in {**values, "mine": 0.03}.items()}
+    (found,) = flags([("p", large)], "mine", of_harm)
+    assert found["metric"] == "hurt"
 
 
 def test_many_comparisons_need_more() -> None:
@@ -139,8 +155,6 @@ CONTROLS = f"{Path(__file__).parent / 'sheet_controls.py'}:"
         ("scalable", "CCE-06", "c-1-*", True),
         ("highspeed", "CCE-06", "*", False),
         ("ledbat", "CCE-06", "*", False),
-        # Reno as a class waits 2 % longer than the built-in one where CoDel drops: the rule has no
-        # margin.
         (CONTROLS + "Reno", "CCE-13", "*-ecn", False),
         (CONTROLS + "BlindToMarks", "CCE-13", "*-ecn", True),
     ],

@@ -63,20 +63,17 @@ def suite_of(*ids: str) -> Suite:
 def test_reno_and_cubic_against_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, flagged = judged(suite_of("CCE-03", "CCE-21"), 2, tmp_path, monkeypatch)
     assert rows == 8
-    assert len(flagged) <= 1, flagged
+    assert flagged == []
 
 
 @pytest.mark.slow
 def test_reno_and_cubic_against_themselves_in_twenty_sets_of_seeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A row is wrongly flagged with a probability of 5 % at most.
-
-    Holm's correction within the row.
-    """
+    """Chance flags a row in 5 % at most, and hardly ever by more than the least difference."""
     rows, flagged = judged(suite_of(), 20, tmp_path, monkeypatch)
     assert rows == 20 * 2 * 22
-    assert len(flagged) <= 0.05 * rows, flagged
+    assert flagged == []
 
 
 def with_jitter(suite: Suite, factor: float) -> Suite:

@@ -44,7 +44,7 @@ GATE = 4
 )
 @click.option("--mutants", is_flag=True, help="Judge the mutants of the cases instead: each must fail.")
 @click.option("--mutant", "switch", default="", metavar="SWITCH", help="Judge a built-in CONTROL with this mistake.")
-@click.option("--gate", is_flag=True, help=f"Exit with {GATE} where a case fails or is flagged.")
+@click.option("--gate", is_flag=True, help=f"Exit with {GATE} where a case fails, is flagged or is an error.")
 @_output.json_option
 @click.pass_context
 def judge(ctx: click.Context, /, control: str | None, **said: Any) -> None:

@@ -31,7 +31,7 @@ from lasthop.judging._scenario import ALONE, scenario_of
 from lasthop.judging._variables import CONGESTION, RATE, known_variables, scenario_keys, variables_of
 from lasthop.judging.call import Call
 from lasthop.judging.case import Case
-from lasthop.judging.contest import compared, comparisons, flags, summary, unknown
+from lasthop.judging.contest import RULE, compared, comparisons, flags, summary, unknown
 from lasthop.judging.control import Control, control_of, mutated
 from lasthop.judging.point import Point, Task, Work, item_of
 from lasthop.judging.suite import Suite, bundled, chosen, load_suite
@@ -494,9 +494,10 @@ class Judgement:
         known_reason = case.reason(self.control.name)
         if found and known_reason is not None:
             notes.append(f"Known: {known_reason}")
+        ruled = (*case.chosen, *([RULE] if any(metric.contested for metric in case.metrics) else []))
         courses: list[dict[str, Any]] = [{"series": {}, "states": {}, "moments": {}} for _ in judged]
         return Row(
-            suite.name, case.id, case.title, case.source, verdict, why, tuple(judged), case.chosen, tuple(notes), case,
+            suite.name, case.id, case.title, case.source, verdict, why, tuple(judged), ruled, tuple(notes), case,
             tuple(courses),
         )  # fmt: skip
 
