@@ -138,7 +138,8 @@ def sleeping(tmp_path: Path, seconds: int, before: str = "") -> Iterator[subproc
     """A run whose only program sleeps, once it does."""
     (tmp_path / "wire.toml").write_text(SCENARIO, encoding="utf-8")
     words = [sys.executable, "-m", "lasthop", "live", str(tmp_path / "wire.toml"), "--out", str(tmp_path / "out")]
-    words += ["--in", f"server={before}echo on; exec sleep {seconds}"]
+    # What is tested does not depend on the load of the machine.
+    words += ["--late-limit", "60 s", "--in", f"server={before}echo on; exec sleep {seconds}"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
         assert run.stdout is not None
         assert run.stdout.readline() == "on\n"

@@ -86,6 +86,7 @@ def cases() -> Iterator[Case]:
         'sack_on_timeout="keep", sack=false',
         "l4s=true",
         'cc="bbr", recovery="newreno"',
+        "burst_read=true, manual_read=true",
         'recovery="sack", sack=false, profile="ns2"',
     ):
         yield WIRED, (f"{tcp}={{{keys}}}",)

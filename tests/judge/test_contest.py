@@ -152,7 +152,8 @@ CONTROLS = f"{Path(__file__).parent / 'sheet_controls.py'}:"
 @pytest.mark.parametrize(
     ("cc", "case", "paths", "flagged"),
     [
-        ("scalable", "CCE-06", "c-1-*", True),
+        # Beside CUBIC in 3 seeds only differences below the least relevant one are significant.
+        ("scalable", "CCE-06", "c-1-reno", True),
         ("highspeed", "CCE-06", "*", False),
         ("ledbat", "CCE-06", "*", False),
         (CONTROLS + "Reno", "CCE-13", "*-ecn", False),

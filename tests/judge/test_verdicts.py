@@ -302,7 +302,7 @@ def test_a_wrong_scenario_is_an_error_before_any_run(old: str, new: str, message
 
 
 def test_why_says_when_a_condition_broke_first_and_with_which_values(tmp_path: Path) -> None:
-    """Slow start from 10 segments: the window is first above 12 at the first ACK after the second."""
+    """Slow start from 10 segments: the window is above 12 at the first ACK after the second."""
     text = """[case]
 id = "W"
 title = "t"

@@ -569,7 +569,7 @@ fn the_window_by_round_trip_is_the_golden_one() {
 
 /// A round trip of 0.4 ms. A segment that was sent twice is timed by the timestamp that its ACK
 /// echoes, whose clock has ticks of 1 ms: an echo within one tick is 1 ms old (Linux 6.1,
-/// `tcp_ack_update_rtt`), so the smallest round trip stays that of the segments that were sent once.
+/// `tcp_ack_update_rtt`), so the smallest round trip stays that of the segments sent once.
 #[test]
 fn a_round_trip_below_the_tick_of_timestamps_is_not_0() {
     for profile in ["rfc", "linux-6"] {

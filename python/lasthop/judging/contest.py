@@ -24,8 +24,8 @@ from lasthop.judging.case import Case, CaseMetric
 _ALPHA = 0.05
 #: The least relevant difference, chosen here: RFC 9743 states none. It is a share of the worse
 #: value, and of harm, which is a share itself, a difference. Two implementations of Reno, as a
-#: class and the built-in one, wait 2 % apart where CoDel drops, and a simulated flow agrees with one
-#: of Linux within 3 % of goodput and 5 % of mean RTT: less tells nothing of the algorithm.
+#: class and the built-in one, wait 2 % apart where CoDel drops, and a simulated flow agrees with
+#: one of Linux within 3 % of goodput and 5 % of mean RTT: less tells nothing of the algorithm.
 LEAST = 0.05
 RULE = f"a flag needs a difference of more than {100 * LEAST:.0f} % of the worse value, of harm more than {LEAST}"
 
@@ -200,7 +200,7 @@ def _worse_p(samples: Samples, candidate: str, baseline: str, metric: CaseMetric
 
 
 def _gap(samples: Samples, candidate: str, baseline: str, metric: CaseMetric) -> float:
-    """By what share of the worse value the candidate's mean is worse; by what difference of harm."""
+    """By what share of the worse value the candidate is worse in the mean; harm: difference."""
     differences = _differences(samples, candidate, baseline, metric)
     if metric.harm:
         return sum(differences) / max(len(differences), 1)
