@@ -179,7 +179,7 @@ def test_a_full_disk_is_an_error_with_a_remedy_and_leaves_nothing_behind(
     with Store(tmp_path) as store:
         store.put(key(2), entries(2))
         monkeypatch.setattr(os, "write", full)
-        with pytest.raises(LasthopError, match=r"No space left(?s:.)*help: once there is room"):
+        with pytest.raises(LasthopError, match=r"No space left(?s:.)*help: once there is space"):
             store.flush()
         monkeypatch.undo()
     assert len(files(tmp_path)) == 1  # no unfinished file
