@@ -127,7 +127,6 @@ fn leaving(end: End, persistent: bool) -> usize {
 fn a_persistent_grant_follows_a_channel_that_becomes_worse() {
     for end in [End::Network, End::Ue] {
         let (dynamic, persistent) = (leaving(end, false), leaving(end, true));
-        println!("{end:?}: {dynamic} {persistent}");
         assert!(dynamic >= PACKETS - 2, "{end:?}: {dynamic}");
         assert!(persistent >= PACKETS * 19 / 20, "{end:?}: {persistent} of {PACKETS}");
     }
