@@ -52,12 +52,12 @@ PARTINGS = """\
 - `cubic` on p2: from the fourth on, our losses come 0.1 to 0.3 s sooner. On p1 all six coincide with the kernel's,
   within a sample of 50 ms.
 - `reno`, `veno`, `dctcp` on p1: losses after the first come 0 to 0.15 s later; with `highspeed` 0.15 to 0.45 s, with
-  `scalable` 0.05 to 0.3 s. In an earlier form it was 0.3 to 0.9 s. The cause was the receiver: the kernel sets the
-  budget of quick ACKs before tcp_grow_window sets its lowest bit, so that 16 single ACKs follow the last growth of the
-  offered window, not 14; and tcp_rcv_space_adjust counts 2984 octets of memory for a segment of 1448, of which half is
-  window. The remaining difference begins at 0.295 s: our receiver has read 76 segments in a round trip after 45 in the
-  one before, and grows the buffer by 71,000 octets; about 72 would agree with the smoothed round trips of the
-  recording. The recordings hold neither ACKs nor the receiver's buffer, so this part is an inference.
+  `scalable` 0.05 to 0.3 s. The receiver follows the kernel in two details: the kernel sets the budget of quick ACKs
+  before tcp_grow_window sets its lowest bit, so that 16 single ACKs follow the last growth of the offered window, not
+  14; and tcp_rcv_space_adjust counts 2984 octets of memory for a segment of 1448, of which half is window. The
+  difference begins at 0.295 s: our receiver has read 76 segments in a round trip after 45 in the one before, and grows
+  the buffer by 71,000 octets; about 72 would agree with the smoothed round trips of the recording. The recordings hold
+  neither ACKs nor the receiver's buffer, so this part is an inference.
 - On p2 our second loss of `reno`, `veno` and `dctcp` comes 0.35 to 0.45 s sooner; with `highspeed` the fourth to the
   sixth come 0.3 to 0.7 s later.
 - `bbr` on p2: the kernel's third ProbeRTT comes at 37.65 s, ours at 30.9 to 32.3 s in 20 runs with other random

