@@ -1,6 +1,6 @@
 """`lasthop export-trace`: recordings against closed forms.
 
-And their formats, and what a replay loses.
+And their formats, and how a replay differs.
 """
 
 from __future__ import annotations

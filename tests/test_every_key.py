@@ -89,7 +89,7 @@ _LIKE = {
 _NAMES = {"link": "l", "bearer": "x", "cell": "b", "layout": "b", "ue": "u", "sidelink": "x", "multicast": "x"}
 _NAMES |= {"ap": "b", "station": "s", "node": "b", "hint": "h", "flow": "f"}
 
-#: What nobody means, and what somebody might, by the type of a key.
+#: Values that are never meant, and values that may be, by the type of a key.
 HOSTILE = {
     "number": ["nan", "inf", "-inf", "-1.0", "0.0", "1e300", "-1e300", "1e-300", '"x"', "true", '""'],
     "whole number": ["-1", "0", "2147483648", "4294967295", "9223372036854775807", "1.5", '"x"', "nan"],

@@ -30,7 +30,7 @@ def test_it_is_valid_without_warnings(path: Path) -> None:
 def test_every_flow_gets_something_done(path: Path) -> None:
     results = lh.Scenario.load(path).run()
     flows = results.flows.select(["flow", "app_bytes"]).to_pylist()
-    # Nobody answers a group's speaker: its farthest listeners hear what reaches them.
+    # No receiver answers a group's speaker: its farthest listeners get what reaches them.
     to_a_group = "[multicast." in path.read_text(encoding="utf-8")
     for flow in flows:
         assert flow["app_bytes"] > (0 if to_a_group else 10_000), flow

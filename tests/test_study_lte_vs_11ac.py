@@ -257,7 +257,7 @@ def test_time_series_have_bins_of_a_second() -> None:
     assert values["time_s"].tolist() == [0.0, 1.0]
     assert values["thr"] == pytest.approx([0.004, 0.004])
     assert values["dly"] == pytest.approx([200, 1000])
-    # The only pair of successive packets: 0.2 s and 1.0 s, told when the second came.
+    # The only pair of successive packets: 0.2 s and 1.0 s, known when the second came.
     assert values["jit"][1] == pytest.approx(800)
     assert values["loss"] == pytest.approx([0.0, 1.0])
 

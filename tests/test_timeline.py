@@ -15,7 +15,7 @@ from lasthop import LasthopError, Results
 from lasthop.plot._timeline import find_packet, timeline_figure, way_of
 
 #: TTI, node, to, step, link, packet: RAC 0, report 5, decoded and granted 9, data 11, decoded 15;
-#: and somebody else's.
+#: and those of others.
 STEPS: list[tuple[int, str, str, str, str, int | None]] = [
     (0, "a", "enb", "request", "uplink", None),
     (3, "enb", "a", "grant", "uplink", None),

@@ -30,7 +30,7 @@ def module_page(module: ModuleType, only: Sequence[str] = ()) -> str:
     for name in names:
         item = getattr(module, name, None)
         if inspect.isclass(item) and not item.__module__.startswith(("lasthop", "_core")):
-            continue  # somebody else's class, re-exported for type annotations
+            continue  # a class of another package, re-exported for type annotations
         out.append(class_section(name, item, module) if inspect.isclass(item) else function_section(name, item, module))
     return "\n".join(out)
 

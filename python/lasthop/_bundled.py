@@ -23,7 +23,7 @@ def campaigns() -> dict[str, Path]:
 def scenario_file(scenario: str | PathLike[str]) -> Path:
     """The file that `scenario` means: a path, or the name of a bundled scenario.
 
-    A path wins where such a file exists.
+    A path takes precedence where such a file exists.
 
     Raises:
         LasthopError: neither; a text with a slash or a dot is always a path, and where it is the
@@ -35,7 +35,7 @@ def scenario_file(scenario: str | PathLike[str]) -> Path:
 def campaign_file(campaign: str | PathLike[str]) -> Path:
     """The file that `campaign` means: a path, or the name of a bundled campaign.
 
-    A path wins where such a file exists.
+    A path takes precedence where such a file exists.
 
     Raises:
         LasthopError: as for `scenario_file`; of the name of a bundled scenario the message says how

@@ -1,4 +1,4 @@
-"""The command's first and last act: what SIGINT, SIGTERM and SIGHUP do meanwhile.
+"""Start and end of the command: what SIGINT, SIGTERM and SIGHUP do.
 
 While the modules are imported there is nothing to clean up, so a signal ends the process at once.
 Afterwards a signal raises `Stopped` in the main thread, which removes what is not finished on its

@@ -88,7 +88,7 @@ class CongestionControl:
     def on_round(self, _ack: AckSample) -> None:
         """A round trip has ended: what was sent last at its start is acknowledged. Called before `on_ack`."""
     def on_loss(self, loss: Congestion) -> None:
-        """Loss recovery begins, or a mark asks for less. Default: ssthresh and cwnd become half the flight."""
+        """Loss recovery begins, or a congestion mark has come. Default: ssthresh and cwnd become half the flight."""
     def on_timeout(self, loss: Congestion) -> None:
         """The retransmission timer expired. Default: ssthresh becomes half the flight, cwnd 1."""
     def on_hint(self, _hint: Hint) -> None:
@@ -159,7 +159,7 @@ class AckSample:
         """Octets delivered since the start."""
     @property
     def lost(self) -> int:
-        """Octets newly taken for lost."""
+        """Octets newly marked as lost."""
     @property
     def marked(self) -> int:
         """Of `delivered`, the octets that met a congestion mark."""
@@ -231,7 +231,7 @@ class Established:
 
 @final
 class Congestion:
-    """A reason to slow down."""
+    """A congestion signal: a loss or a mark."""
 
     @property
     def now(self) -> float:
@@ -358,7 +358,7 @@ class MediaReport:
         """The round trip of the newest packet that it reports first, without the time at the receiver [s]."""
     @property
     def packets(self) -> tuple[MediaOutcome, ...]:
-        """What it makes known of packets: each is received once or lost once; ordered by number, losses last."""
+        """What it reports of packets: each is received once or lost once; ordered by number, losses last."""
     @property
     def in_flight_before(self) -> int:
         """Octets in flight before it."""
@@ -393,14 +393,14 @@ class MediaOutcome:
         """It arrived with a congestion mark (CE)."""
     @property
     def late(self) -> bool:
-        """It has arrived after it was taken for lost."""
+        """It has arrived after it was reported as lost."""
 
 @disjoint_base
 class Scheduler:
     """Derive from this to write a scheduler of LTE cells. In every TTI (1 ms) with UEs to serve it weighs them.
 
-    A run makes one object for each cell and direction that names it. Which resource blocks, MCS and HARQ process a UE
-    gets is the cell's business. Numbers beside the name in the scenario arrive as keyword arguments of `__init__`.
+    A run makes one object for each cell and direction that names it. The cell decides which resource blocks, MCS and
+    HARQ process a UE gets. Numbers beside the name in the scenario arrive as keyword arguments of `__init__`.
     """
 
     domain: str

@@ -1,4 +1,4 @@
-"""Policies of one's own: what a class says before a run makes objects of it.
+"""Policies of one's own: what is read from a class before a run makes objects of it.
 
 Congestion controls, rate controls of media and schedulers are such policies.
 """
@@ -56,7 +56,7 @@ def is_rate_control(make: object) -> bool:
 
 
 def definitions(kind: Kind, policies: Controls | Schedulers) -> list[Definition]:
-    """What the core needs to know of each.
+    """What the core needs of each.
 
     Among congestion controls there may be rate controls of media.
     """

@@ -80,6 +80,9 @@ class Scenario:
             cc: controls of your own by the name that `tcp.cc`, or `app.control` of media, uses.
             schedulers: schedulers of cells of your own by the name that
                 `cell.NAME.downlink.scheduler` uses.
+
+        Raises:
+            LasthopError: the text has a mistake; the message shows where and what to do.
         """
         core = _core.Scenario.parse(plain_text(text, name), name, base_dir, assignments(set), *_own(cc, schedulers))
         return cls(core, cc, schedulers)
@@ -157,6 +160,10 @@ class Scenario:
 
         A class derives from `lasthop.CongestionControl`, and a run makes an object of it for each
         end of each flow; or, for media flows, from `lasthop.RateControl`: one object for each flow.
+
+        Raises:
+            LasthopError: the changed scenario has a mistake.
+            TypeError: a class derives from neither.
         """
         every = {**self._cc, **cc}
         core = self._core.with_own(*_own(every, self._schedulers), assignments(set))
@@ -169,6 +176,10 @@ class Scenario:
 
         A class derives from `lasthop.Scheduler`. A run makes an object of it for each cell and
         direction that names it.
+
+        Raises:
+            LasthopError: the changed scenario has a mistake.
+            TypeError: a class does not derive from it.
         """
         every = {**self._schedulers, **schedulers}
         core = self._core.with_own(*_own(self._cc, every), assignments(set))
@@ -203,9 +214,9 @@ class Scenario:
         """Runs to the end.
 
         Args:
-            out: a folder for the results (Parquet tables, summary, manifest). With it, memory stays
-                flat however long the run; without it, the tables are kept in memory. Folders that
-                killed runs left beside it are removed, with a warning.
+            out: a folder for the results (Parquet tables, summary, manifest). With it, memory
+                does not grow with the length of the run; without it, the tables are kept in memory.
+                Folders that killed runs left beside it are removed, with a warning.
             progress: True shows a bar on a terminal; a function gets the share done, 0 to 1, about
                 every 50 ms or more often.
             replace: results of an earlier run in `out` are replaced, once the new ones are
@@ -214,8 +225,8 @@ class Scenario:
                 scenario says what it holds. Until it is complete, `.partial` stands behind its
                 name. An earlier file is replaced.
             threads: how many threads share the work of the run, 1 to 256. The results are the same,
-                byte for byte. Only LTE cells use them, and it pays with many active UEs; several
-                runs are quicker side by side (`run_many`).
+                byte for byte. Only LTE cells use them; they help networks with many active UEs.
+                Several runs are quicker side by side (`run_many`).
 
         Raises:
             LasthopError: `threads` is out of range.
@@ -232,17 +243,17 @@ class Scenario:
         return Results(output, None if out is None else Path(out))
 
     def geometry(self, drops: int = 1, progress: Progress = False) -> pa.Table:
-        """What every UE receives before anything is sent: a row for each UE and drop.
+        """Coupling gain, RSRP, geometry and SINR of each UE with all cells at full power.
 
-        The table `geometry`.
-
-        Strongest cell, coupling gain, RSRP, geometry, and SINR when every cell sends at full power;
-        no fading.
+        Large scale: path loss, antennas, shadowing and walls, without fading.
 
         Args:
             drops: how often places, shadowing and lines of sight are drawn, 1 to 100,000; each drop
                 has the next seed.
             progress: True shows a bar on a terminal; a function gets the share done, 0 to 1.
+
+        Returns:
+            The table `geometry`: a row for each UE and drop, with its strongest cell.
 
         Raises:
             LasthopError: `drops` is out of range, or the scenario has no cells or no UEs.
@@ -259,17 +270,25 @@ class Scenario:
         ue: str | None = None,
         progress: Progress = False,
     ) -> pa.Table:
-        """The radio environment over a grid: a row for each place (table `radio-map`).
+        """RSRP and SINR over a grid, with all cells at full power.
 
-        Large scale, no fading.
+        Large scale: path loss, antennas, shadowing and walls, without fading.
 
         Args:
-            step: distance of neighbouring places [m].
-            area: x and y of the lower left and the upper right corner [m]; None: all sites and the
-                ground around them.
-            height: of the receiver [m]; None: the UE's.
-            ue: the UE table whose receiver is carried around; None: the first.
+            step: distance of neighbouring places [m], above 0; at most 4 million places.
+            area: x and y of the lower left, then of the upper right corner [m]; None: all sites and
+                the ground around them.
+            height: of the receiver [m], 0 to 100,000; None: the UE's.
+            ue: the UE table whose receiver is moved over the grid; None: the first.
             progress: True shows a bar on a terminal; a function gets the share done, 0 to 1.
+
+        Returns:
+            The table `radio-map`: a row for each place, with its best cell.
+
+        Raises:
+            LasthopError: `step`, `area` or `height` is out of its range, there is no such UE table,
+                or the scenario has no cells or no UEs.
+            ValueError: `area` has not four numbers.
         """
         with share_bar(self.name, progress) as report:
             return self._core.radio_map(step, area, height, ue, report)
@@ -280,7 +299,10 @@ class Scenario:
         capture: str | PathLike[str] | None = None,
         threads: int = 1,
     ) -> Simulation:
-        """Starts a run that you drive step by step; `out`, `capture` and `threads` as in `run`."""
+        """Starts a run that you drive step by step.
+
+        Arguments and errors are those of `run`.
+        """
         return Simulation(self, out, capture, threads)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -314,8 +336,8 @@ def run_many(
 ) -> list[Results]:
     """Runs scenarios side by side, in one process. The results do not depend on `jobs`.
 
-    Congestion controls and schedulers written in Python work here too, but take turns: their
-    callbacks share one interpreter.
+    Congestion controls and schedulers written in Python work here too. Their callbacks run one at a
+    time, because they share one interpreter.
 
     Args:
         scenarios: what to run.
@@ -328,6 +350,7 @@ def run_many(
 
     Raises:
         LasthopError: `jobs` is below 0, or a run has failed.
+        ValueError: there are not as many `outs` as scenarios.
     """
     jobs = min(whole_number(jobs, "jobs", 0), max(len(scenarios), 1))
     if outs is not None and len(outs) != len(scenarios):

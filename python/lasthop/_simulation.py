@@ -70,7 +70,12 @@ class Simulation:
     def step_until(self, t: float | str) -> None:
         """Runs up to `t`: seconds, or text with a unit such as `"30 s"`.
 
-        A change now is in force for all that happens at `t`.
+        A change made after the call is in force for all that happens at `t`. Beyond the scenario's
+        end the run stops there.
+
+        Raises:
+            LasthopError: `t` is before `now`, negative or no time.
+            RuntimeError: the simulation has finished.
         """
         self._world.step_until(t)
 
@@ -78,24 +83,43 @@ class Simulation:
         """Changes a runtime key now, as `[[at]]` would.
 
         Example: `sim.set("link.wired.rate", "2 Mbit/s")`.
+
+        Raises:
+            LasthopError: the key is unknown or fixed during a run, or the value is not valid.
         """
         plain_text(f"{key}={to_toml(value)}", "a change")
         self._world.set(key, value)
 
     def start(self, name: str) -> None:
-        """Starts something now: `sim.start("flow.ftp")`."""
+        """Starts a flow, fault or snoop agent now: `sim.start("flow.ftp")`.
+
+        Raises:
+            LasthopError: there is none of this name.
+        """
         self._world.start(name)
 
     def stop(self, name: str) -> None:
-        """Stops something now: `sim.stop("flow.ftp")`."""
+        """Stops a flow, fault or snoop agent now: `sim.stop("flow.ftp")`.
+
+        Raises:
+            LasthopError: there is none of this name.
+        """
         self._world.stop(name)
 
     def tcp_info(self, flow: str) -> dict[str, Any]:
-        """The state of a flow's sender under the names of Linux's tcp_info (segments, µs)."""
+        """The state of a flow's sender under the names of Linux's tcp_info (segments, µs).
+
+        Raises:
+            LasthopError: there is no TCP flow of this name.
+        """
         return self._world.tcp_info(flow)
 
     def finish(self) -> Results:
-        """Runs to the scenario's end and returns the results."""
+        """Runs to the scenario's end and returns the results.
+
+        Raises:
+            RuntimeError: the simulation has finished before.
+        """
         return Results(self._world.finish(), self._out)
 
     def __repr__(self) -> str:

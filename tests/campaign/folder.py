@@ -1,4 +1,4 @@
-"""The folder of a campaign that nobody ran, as `CampaignResults` writes it."""
+"""The folder of a campaign that was not run, as `CampaignResults` writes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results tables of campaigns that nobody ran: values follow from labels and seed."""
+"""Results tables of campaigns that were not run: values follow from labels and seed."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ def test_worker_processes_get_the_kept_tables_too(tmp_path: Path) -> None:
     conduct(small(keep=("flows", "tcp")), tmp_path / "s", using="threads")
     more = small(measures=(*GOODPUT, *measures(**MORE), Own("raise", bad=99)))
     found = conduct(more, tmp_path / "s", using="processes", jobs=2)
-    # `Own` asks for the seed, which no table has: these runs are made again, with all that is
+    # `Own` reads the seed, which no table has: these runs are made again, with all that is
     # wanted of them.
     assert found.about["runs"]["taken"] == 0
     assert found.table()["own"].to_pylist() == [1.0] * 12

@@ -1,4 +1,4 @@
-"""A campaign that is killed again and again ends with the result of one that nobody disturbs."""
+"""A campaign that is killed again and again ends with the result of an undisturbed one."""
 
 from __future__ import annotations
 

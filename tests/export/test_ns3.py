@@ -146,7 +146,7 @@ def test_a_handover_before_the_first_row_and_between_two() -> None:
     def at(radio: list[tuple[float, str, str]], moves: list[tuple[float, str, str]], time_s: float) -> str | None:
         return Cells.of(run_of([(0.0, "site", "ann", "data", "downlink")], radio, moves)).at("ann", time_s)
 
-    # Left for b at 0.4 s: which cell it was before, nothing tells.
+    # Left for b at 0.4 s: which cell it was before, is not recorded.
     assert [at([(1.0, "ann", "b")], [(0.4, "ann", "b")], t) for t in (0.3, 0.5)] == [None, "b"]
     # Silent while it moved: the row of another UE ends the interval in between.
     rows = [(1.0, "ann", "a"), (2.0, "bob", "a"), (3.0, "ann", "b")]

@@ -131,7 +131,7 @@ def test_packets_and_samples_are_those_of_the_tables(run: Results, contained: di
             assert told == [(round(p["time_s"] * 1000, 6), p["packet"], p["size"], p["seq"] or 0) for p in rows]
         times = [e["time"] for e in trace["events"]]
         assert times == sorted(times)
-        # What was told last of each metric is the last sample's.
+        # The last value of each metric is that of the last sample.
         last: dict[str, Any] = {}
         for e in trace["events"]:
             if e["name"] == "tcp:recovery_metrics_updated":

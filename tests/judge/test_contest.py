@@ -87,7 +87,7 @@ def test_the_least_difference_of_harm_is_absolute() -> None:
 
 
 def test_many_comparisons_need_more() -> None:
-    # t = 3 with 4 degrees of freedom: p = 0.02 one-sided; among ten paths Holm asks for 0.005.
+    # t = 3 with 4 degrees of freedom: p = 0.02 one-sided; among ten paths Holm requires 0.005.
     differences = [3.0, 1.0, 0.6, 2.2, 1.4]
     weak = samples([10 + d for d in differences], [10.0] * 5, [10.0] * 5)
     equal = samples([10.0] * 5, [10.0] * 5, [10.0] * 5)

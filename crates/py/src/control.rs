@@ -242,7 +242,7 @@ impl From<&cc::Hint> for Hint {
     }
 }
 
-/// A reason to slow down.
+/// A congestion signal: a loss or a mark.
 #[pyclass(frozen, get_all, module = "lasthop._core")]
 pub struct Congestion {
     now: f64,

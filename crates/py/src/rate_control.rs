@@ -26,7 +26,7 @@ pub struct RateControl {
     /// Name of the flow.
     #[pyo3(get)]
     flow: String,
-    /// What it shows, where somebody looks.
+    /// What it shows, where the run has the table `cc`.
     watched: Option<Watched>,
 }
 

@@ -87,7 +87,7 @@ pub struct AckSample {
     pub delivered_since_sent: u64,
     /// Octets delivered since the start.
     pub total_delivered: u64,
-    /// Octets newly taken for lost.
+    /// Octets newly marked as lost.
     pub lost: u64,
     /// Of the segments newly lost the first since whose sending more than 2 % of the flight were
     /// lost (BBR), else the last.
@@ -190,7 +190,7 @@ pub enum Signal {
     Ecn,
 }
 
-/// A reason to slow down.
+/// A congestion signal: a loss or a mark.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Congestion {
     /// When the signal came.

@@ -48,7 +48,7 @@ class FilterError(Exception):
 
 @dataclass(frozen=True)
 class Known:
-    """What a condition needs to know of an axis."""
+    """What a condition needs of an axis."""
 
     labels: Sequence[Any]
     unit: str | None

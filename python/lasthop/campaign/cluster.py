@@ -19,8 +19,8 @@ from lasthop.campaign.work import Overtime, one_line, overtime
 T = TypeVar("T")
 R = TypeVar("R")
 
-#: A run whose worker or node dies is made again so often: on a cluster that is seldom the run's own
-#: fault.
+#: A run whose worker or node fails is made again so often: on a cluster the run is seldom
+#: the cause.
 RETRIES = 2
 #: A cluster that does not take a connection in this time [s] is not there.
 ANSWER_S = 5.0

@@ -2,8 +2,8 @@
 
 Differences, intervals, and what is undecided.
 
-Two variants run with the same seeds see the same channel and the same arrivals. The difference of a
-metric is taken seed by seed, and its mean has the variance of the paired differences, which is
+Two variants run with the same seeds have the same channel and the same arrivals. The difference of
+a metric is taken seed by seed, and its mean has the variance of the paired differences, which is
 smaller than that of two independent sets of runs if the variants respond alike to the random
 numbers. `Difference.variance_factor` states by how much.
 
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 Answer = Literal["higher", "lower", "undecided"]
 
-#: Fewer common seeds than this are "undecided" unless the caller asks for less.
+#: Fewer common seeds than this are "undecided" unless the caller gives a smaller number.
 DEFAULT_MIN_PAIRS = 5
 
 #: Reasons of an answer "undecided".

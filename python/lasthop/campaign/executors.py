@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
-#: The core asks some 20 times a second whether a run is to stop. A run that is over its limit for
-#: so long [s] is in code of the user's, which does not ask; one that does not react to an exception
-#: in so long [s] is in a system call.
+#: The core checks some 20 times a second whether a run is to stop. A run that is over its limit for
+#: so long [s] is in code of the user's, which makes no such check; one that does not react to an
+#: exception in so long [s] is in a system call.
 _GRACE_S = 0.3
 _STUCK_S = 2.0
 #: A wait takes no longer [s], so that limits and signals are seen.
@@ -237,7 +237,7 @@ class _Thread(Generic[T, R]):
                 self._busy = None
                 if given is not None:
                     self._done.put((given, Failure(overtime(self._limit_s))))
-            except KeyboardInterrupt:  # it was given up: nobody waits for it
+            except KeyboardInterrupt:  # it was given up: no caller waits for it
                 self._busy = None
 
     @property
@@ -306,7 +306,7 @@ class Processes:
         """
         content = pickle.dumps(work)
         pool: list[_Worker[T, R]] = []
-        again: deque[T] = deque()  # what waited in the pipe of a worker that died
+        again: deque[T] = deque()  # what waited in the pipe of a worker that has ended
         following = _Then(again, tasks)
         try:
             while True:

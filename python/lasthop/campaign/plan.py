@@ -27,7 +27,7 @@ from lasthop.campaign.sequential import Rule
 LARGEST_SEED = 2**64 - 1
 #: Seeds of each point where the campaign does not say.
 DEFAULT_SEEDS = 5
-#: An axis with more values is refused: nobody reads such a table.
+#: An axis with more values is refused: such a table cannot be read.
 MOST_VALUES = 100_000
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")

@@ -42,7 +42,7 @@ Why this rule:
 * Confidence sequences (S. R. Howard, A. Ramdas, J. McAuliffe, J. Sekhon, Time-uniform,
   nonparametric, nonasymptotic confidence sequences, Annals of Statistics 49, 2021, 1055-1080) are
   valid at all times and for each reason to stop, which is more than is needed here: this rule looks
-  at the width alone. They pay for it with wider intervals.
+  at the width alone. The cost is wider intervals.
 * Repeated confidence intervals (C. Jennison and B. W. Turnbull, Exact calculations for sequential
   t, chi-square and F tests, Biometrika 78, 1991, 133-141) cover at all looks at once, for the same
   price. Here the interval covers at the look where the rule stops. The exact calculation over a

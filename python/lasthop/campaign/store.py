@@ -461,7 +461,7 @@ class Store:
         path = self.path / "index.sqlite"
         aside = self.path / f"index.{_host()}.{os.getpid()}.{secrets.token_hex(4)}.partial"
         try:
-            # Nobody else knows this file: no locks, no journal; it counts when it is whole.
+            # No other process uses this file: no locks, no journal; it counts when it is whole.
             with closing(
                 sqlite3.connect(f"{aside.absolute().as_uri()}?nolock=1", uri=True, isolation_level=None)
             ) as base:
@@ -527,7 +527,7 @@ class Store:
         self.notes.append(f"'{self.path / 'index.sqlite'}' cannot be read ({error}): files are read instead")
 
     def close(self) -> None:
-        """Lets go of the index; what waits is not written."""
+        """Closes the index; what waits is not written."""
         for base in (self._fresh, self._index):
             if base is not None:
                 base.close()
@@ -644,7 +644,7 @@ def _sync(path: Path) -> None:
     try:
         os.fsync(file)
     except OSError:
-        if not path.is_dir():  # some network file systems know no fsync of a folder
+        if not path.is_dir():  # some network file systems have no fsync of a folder
             raise
     finally:
         os.close(file)

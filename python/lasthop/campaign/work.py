@@ -202,7 +202,7 @@ class _KeptTables:
 
     def __init__(self, tables: dict[str, pa.Table]) -> None:
         self._tables = tables
-        #: Whether something else was asked for.
+        #: Whether something else was requested.
         self.asked = False
 
     def _refuse(self) -> NoReturn:

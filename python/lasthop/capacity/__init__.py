@@ -1,4 +1,4 @@
-"""What the last hop of a node can carry, as a capacity trace; what its replay loses."""
+"""What the last hop of a node can carry, as a capacity trace; how its replay differs."""
 
 from lasthop.capacity._formats import FORMATS, content
 from lasthop.capacity._recording import Recording, record

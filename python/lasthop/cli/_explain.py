@@ -256,7 +256,7 @@ def _print_parts(budget: Budget) -> None:
     # Parts of an estimate are no better than the interval between samples; delays are shorter than
     # transfers.
     digits = 9 if budget.exact else 3 if budget.packets is None else 6
-    # What an estimate has below that is nothing it could know.
+    # An estimate does not resolve smaller parts.
     shown = [p for p in budget.parts if budget.exact or budget.share(p) >= SMALLEST]
     rows = [
         (p.cause.label, p.cause.where, f"{100 * budget.share(p):.1f}", f"{p.ns / mean / 1e9:.{digits}f}") for p in shown

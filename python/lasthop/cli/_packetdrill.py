@@ -59,7 +59,7 @@ def packetdrill(
     time. A table counts the scripts of each folder that passed and failed, and those that need what
     an endpoint without a kernel does not have.
 
-    The options with an underscore, --mss and --mtu are the original tool's. Here they win over
+    The options with an underscore, --mss and --mtu are the original tool's. Here they override
     those in a script.
 
     \b

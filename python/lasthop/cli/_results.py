@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lasthop.campaign.results import CampaignResults
     from lasthop.campaign.tidy import Estimate, Tidy
 
-#: So many points are shown unless `--all` asks for more.
+#: So many points are shown without `--all`.
 MOST_SHOWN = 200
 #: So many rows of a query's answer are shown as a table.
 MOST_ROWS = 1000

@@ -1,4 +1,4 @@
-"""`lasthop survey` and `lasthop rem`: the radio of a scenario before anything is sent."""
+"""`lasthop survey` and `lasthop rem`: the radio of a scenario at large scale, without a run."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def survey(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Show what the UEs of a scenario receive before anything is sent.
+    """Show coupling gain, RSRP, geometry and SINR of a scenario's UEs, without a run.
 
     For every UE of every drop: its strongest cell, coupling gain (antennas, path loss, shadowing,
     walls), RSRP, geometry (strongest cell over the sum of all others) and SINR when every cell

@@ -121,7 +121,7 @@ def export_trace(
     A sender that always has data takes the place of the node's flows; the rest of the scenario
     stays. DST appears whole or not at all.
 
-    A trace does not react to a sender, as the hop does. To show what its replay loses, congestion
+    A trace does not react to a sender, as the hop does. To show how its replay differs, congestion
     controls run over the scenario and over the trace: goodput, one-way delay of data packets, and
     the largest difference of the two distributions of delay (KS).
 

@@ -100,7 +100,7 @@ def flow_row(results: Results, flow: str | None) -> dict[str, Any]:
     return rows[flow]
 
 
-#: What is read of a row of `flows` without asking whether it is there.
+#: What is read of a row of `flows` without a check whether it is there.
 FLOW = ("flow", "src", "dst", "transport")
 
 

@@ -158,7 +158,7 @@ class Cells:
 
     #: Ends of the intervals in seconds.
     ends: list[float]
-    #: Of a UE: indices of the intervals that tell its cell, and the cell.
+    #: Of a UE: indices of the intervals for which its cell is recorded, and the cell.
     serving: dict[str, tuple[list[int], list[str]]]
     #: Of a UE: when it left for another cell, and for which.
     moves: dict[str, tuple[list[float], list[str]]]

@@ -212,7 +212,7 @@ def _passages(results: Results, ues: set[str]) -> list[tuple[str, str, int, int 
     for (number, place), (start, end) in found.items():
         ue = place.split(".")[0]
         if sent.get(number) != ue and ends.get(number, ue) != ue and (number, place) not in lost:
-            continue  # through a UE to another node: the tables do not tell the direction
+            continue  # through a UE to another node: the tables do not have the direction
         direction = "uplink" if sent.get(number) == ue else "downlink"
         arrived = (number, place) not in lost and (number in ends or end < last)
         passages.append((place, direction, start, end if arrived else None, size.get(number, 0)))

@@ -43,7 +43,7 @@ SAME = 3
 #: A shared scale is no narrower than this share of its largest mean: numbers that are nearly equal
 #: look so.
 NARROWEST = 0.1
-#: Shapes of dots, which the style sheet draws: colours are not all that tells series apart.
+#: Shapes of dots, which the style sheet draws: colours alone do not distinguish series.
 SHAPES = 5
 #: From this ratio of the largest to the smallest mean on, a shared scale is logarithmic.
 LOGARITHMIC = 30.0

@@ -289,7 +289,7 @@ def _step(s: ParameterSet, value: Value, factor: float, runner: Runner | Recorde
     invalid = None
     try:
         runner.load(s, overrides)
-    except ValueError as error:  # the model does not know this value
+    except ValueError as error:  # the model does not accept this value
         invalid = _first_error(str(error))
     return _Step(value, factor, Variation(f"{value.name} x {factor:g}", "sensitivity", overrides), invalid)
 

@@ -1,4 +1,4 @@
-"""What reducers and evaluators see: a finished run, and the reduced runs of a parameter set."""
+"""What reducers and evaluators get: a finished run, and the reduced runs of a parameter set."""
 
 from __future__ import annotations
 

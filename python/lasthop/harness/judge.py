@@ -1,7 +1,7 @@
 """From numbers to verdicts: bands, orders, equalities, trends, shares, mechanisms.
 
-A study's evaluator builds its finding from these. They never see a parameter: what they judge is
-data, and each of them can say `differs`.
+A study's evaluator builds its finding from these. They get no parameters: they judge data only,
+and each of them can give `differs`.
 
 A comparison is **open** where the 95 % interval of what it judges, at the replications that there
 are, has values that the claim accepts and values that it does not: the interval of the mean for a
@@ -33,7 +33,7 @@ Verdict = Literal["agrees", "differs", "undecided", "ambiguous", "not-testable"]
 #: How the numbers of a comparison stand to each other or to what the claim accepts.
 Relation = Literal["band", "order", "equal", "trend", "given", "fact"]
 
-#: Replications that an order claim asks for.
+#: Replications that an order claim needs.
 ORDER_REPLICATIONS = 10
 
 

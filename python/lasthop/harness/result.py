@@ -124,7 +124,7 @@ class ClaimResult:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All data of a study, as its figures and tables see it."""
+    """All data of a study, as its figures and tables get it."""
 
     study: Study
     data: Mapping[tuple[str, str], Data]

@@ -93,7 +93,7 @@ class Runner:
         self.failed = 0
         #: Keys of the runs whose values all came from the store.
         self.taken: set[str] = set()
-        #: Why runs with a real kernel are not made; empty: none was asked for, or they are.
+        #: Why runs with a real kernel are not made; empty: none was requested, or they are.
         self.no_kernel = ""
         self._kernel: str | None = None
         self._began = time.monotonic()

@@ -77,7 +77,7 @@ class CaseMetric:
 
 @dataclass(frozen=True)
 class Mutant:
-    """A control with a mistake of purpose, which the case must find."""
+    """A control with a mistake on purpose, which the case must find."""
 
     name: str
     #: The built-in control whose switch it is, or the class of the user's.

@@ -24,8 +24,9 @@ from lasthop.judging.case import Case, CaseMetric
 _ALPHA = 0.05
 #: The least relevant difference, chosen here: RFC 9743 states none. It is a share of the worse
 #: value, and of harm, which is a share itself, a difference. Two implementations of Reno, as a
-#: class and the built-in one, wait 2 % apart where CoDel drops, and a simulated flow agrees with
-#: one of Linux within 3 % of goodput and 5 % of mean RTT: less tells nothing of the algorithm.
+#: class and the built-in one, differ by 2 % in waiting time where CoDel drops, and a simulated flow
+#: agrees with one of Linux within 3 % of goodput and 5 % of mean RTT: smaller differences are no
+#: property of the algorithm.
 LEAST = 0.05
 RULE = f"a flag needs a difference of more than {100 * LEAST:.0f} % of the worse value, of harm more than {LEAST}"
 

@@ -42,7 +42,7 @@ class Suite:
     source: str
     cases: tuple[Case, ...]
     figures: tuple[SuiteFigure, ...] = ()
-    #: What the source asks for and no simulator can show.
+    #: What the source requires and no simulator can show.
     left_out: tuple[str, ...] = ()
 
 

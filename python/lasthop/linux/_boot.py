@@ -34,7 +34,7 @@ LAST_LINES = 12
 GRACE = 30.0
 #: What gives a guest enough time.
 LONGER = "raise --limit, or shorten scenario.duration, or lower the rates"
-#: How often what the caller wants is looked at [s].
+#: Time between two checks of what the caller requests [s].
 LOOK = 0.05
 #: PR_SET_PDEATHSIG of prctl(2).
 _PARENT_DEATH_SIGNAL = 1

@@ -76,8 +76,8 @@ _RANDOM = f"""	static unsigned long long state;
 # As it is, the clock moves by 256 ns whenever it is read and by 1 us whenever a system call fails,
 # shows multiples of 256 ns, and has timers of 500 ns and more. How often that happens before a run
 # depends on the names of the files, and two runs would differ by such steps. Here the clock moves
-# only while the guest is idle, to the time of the next timer. What reads it so often that it can
-# only be waiting in a loop sees it move all the same.
+# only while the guest is idle, to the time of the next timer. For code that reads the clock so
+# often that it can only be waiting in a loop it advances all the same.
 _BUSY = """static unsigned long times_busy;
 
 /* whether the guest has been busy for so long that it can only be waiting in a loop */

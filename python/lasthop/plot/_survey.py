@@ -1,4 +1,4 @@
-"""Figures of a radio network before anything is sent: distributions over UEs, and maps."""
+"""Figures of a radio network at large scale: distributions over UEs, and maps."""
 
 from __future__ import annotations
 

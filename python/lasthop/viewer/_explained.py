@@ -33,7 +33,7 @@ LARGEST = 5
 #: page waiting.
 EXACT_ROWS = 2_000_000
 ESTIMATE_ROWS = 300_000
-#: Intervals of a part that the page asks for, and the most of the whole that a file carries.
+#: Intervals of a part that the page requests, and the most of the whole that a file carries.
 FINER, FINEST = 960, 7680
 #: Up to so many rows the page waits for the explanation; of more it shows the rest of the run
 #: first.

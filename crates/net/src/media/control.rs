@@ -95,7 +95,7 @@ pub struct SentPacket {
     pub in_flight: u64,
 }
 
-/// The fate of a packet.
+/// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// Its number.

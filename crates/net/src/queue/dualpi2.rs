@@ -339,7 +339,7 @@ mod tests {
     }
 
     /// The controller by hand: alpha 0.16, beta 3.2. A head of 35 ms: 0.16 (0.035 - 0.015) + 3.2 *
-    /// 0.035 = 0.1152. The next update 16 ms later sees 51 ms: + 0.16 * 0.036 + 3.2 * 0.016 =
+    /// 0.035 = 0.1152. The next update 16 ms later measures 51 ms: + 0.16 * 0.036 + 3.2 * 0.016 =
     /// 0.05696.
     #[test]
     fn the_base_probability_is_that_of_the_pi_controller() {

@@ -405,8 +405,8 @@ mod tests {
             },
             ..Options::default()
         });
-        // Two segments each 10 ms at a round trip of 100 ms are 200000 octets/s; ns-3 sees 2000 in
-        // 100 ms.
+        // Two segments each 10 ms at a round trip of 100 ms are 200000 octets/s; ns-3 counts 2000
+        // in 100 ms.
         w.measure(&ack_at(2, 0, 100));
         assert!((w.estimate() - 0.1 * 20_000.0 / 2.0).abs() < 1e-9, "half of the first sample's tenth");
         (1..400).for_each(|n| w.measure(&ack_at(2, n * 10, 100)));

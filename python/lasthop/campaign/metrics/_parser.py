@@ -1,7 +1,7 @@
 """From text to tree: a recursive descent over tokens.
 
 Tables, columns and functions are looked up by name, so that a misspelt one is found where it
-stands. What fits together (kinds, rows, units) is the business of `_compile`.
+stands. What fits together (kinds, rows, units) is checked by `_compile`.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ MODES = ("DM-DM", "DM-IM", "IM-DM", "IM-IM")
 VERSIONS = ("reno", "newreno", "westwood", "westwood-plus", "sack", "cubic")
 FAST, MIDDLE, SLOW = ("sack", "cubic"), ("reno", "westwood", "westwood-plus"), ("newreno",)
 WAYS = ("over the eNB", "directly")
-#: TTIs from a request to the ACK of what was asked for: D3.
+#: TTIs from a request to the ACK of the requested data: D3.
 BACK = 30
 
 

@@ -62,7 +62,7 @@ def handshakes(data: Data) -> Figure:
     panels = (("DM-DM", "direct: data cannot ride with the report"), ("IM-IM", "over the eNB: with bandwidth stealing"))
     for ax, (mode, title) in zip(fig.subplots(2, 1), panels, strict=True):
         shown = data.shown("steps", mode=mode).values
-        # UE 1's own asking and sending.
+        # UE 1's own requests and data.
         own = [m for m in shown.get("moments", ()) if "a" in (m[1], m[2]) and m[4] != "downlink" and m[0] <= 16]
         own = [m for m in own if m[0] >= 3 or m[3] == "request"]  # the rest answers what was before
         columns[f"figure1-{mode.lower()}"] = _draw_steps(ax, own, 16)
@@ -246,7 +246,7 @@ def _bar_columns(bars: list[tuple[str, Estimate, str]]) -> dict[str, list[Any]]:
 
 
 def beyond(evidence: Evidence) -> Iterable[Figure]:
-    """What brings back what switching costs, and many pairs."""
+    """What recovers the throughput that switching costs, and many pairs."""
     if "calibrated" not in evidence.parameter_sets:
         return
     data = evidence.of("calibrated")

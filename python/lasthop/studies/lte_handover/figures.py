@@ -262,7 +262,7 @@ def drive_map(data: Data) -> Figure:
 
 
 def choice(data: Data) -> Figure:
-    """May applications choose? Call, game, web pages and download on shared and split bearers."""
+    """Call, game, web pages and download on shared and on split bearers."""
     names, breaks = data.labels("perbearer", "bearers"), data.labels("perbearer", "handover")
     fig = study_figure(4.0)
     axes = fig.subplots(1, 4)
@@ -323,8 +323,8 @@ def backhaul(data: Data) -> Figure:
             for row, (key, _, scale) in enumerate(parts):
                 found = [data.estimate("x2", key, type=kind, rate=rate, delay=d).scaled(scale) for d in delays]
                 if key == "gap_s":
-                    # After a seamless handover a few runs hear nothing for seconds, until a timer
-                    # of TCP's expires.
+                    # After a seamless handover a few runs receive nothing for seconds, until a
+                    # timer of TCP's expires.
                     found = [Estimate.of([float(np.nanmedian(f.samples))]) for f in found]
                 _with_interval(axes[row, column], delays, found, COLOURS[kind], kind)
                 columns.setdefault(key, []).extend(f.mean for f in found)

@@ -105,7 +105,7 @@ def outcome(check: Check, data: Data) -> Outcome:
             raise
         return Outcome(f"{check_in_words(check)}: {missing}", None)
     found = _compared(check, values)
-    # As a reader sees them once their words are said: `throughput, Bic, AM, small packets`.
+    # As a report shows them in words: `throughput, Bic, AM, small packets`.
     shown = (replace(s, label=s.label.replace(" ", ", ")) if s.label in values else s for s in found.shown)
     found = replace(found, shown=tuple(shown))
     unit = METRICS[cells[0].metric].unit

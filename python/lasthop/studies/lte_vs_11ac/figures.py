@@ -177,7 +177,7 @@ def comparison(data: Data, group: str) -> Figure:
 
 
 def load(data: Data) -> Figure:
-    """Where the variants part: every metric against the source rate.
+    """Where the variants differ: every metric against the source rate.
 
     A line for each variant and UDP.
     """

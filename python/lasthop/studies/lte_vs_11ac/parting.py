@@ -1,4 +1,4 @@
-"""Where the variants part: how far the eleven are apart at each source rate.
+"""Where the variants differ: how far the eleven are apart at each source rate.
 
 And who is where.
 """

@@ -193,7 +193,7 @@ def _cells(choice: _Choice) -> list[Cell]:
 
 
 def on_lte(check: Check) -> bool:
-    """Whether only LTE is spoken of."""
+    """Whether the statement concerns LTE only."""
     cells = check.cells if isinstance(check, Comparison) else (check.cell,)
     return all(c.network in LTE for c in cells)
 

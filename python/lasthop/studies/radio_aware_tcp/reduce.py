@@ -178,8 +178,8 @@ def reduce_prediction(run: Run) -> dict[str, Any]:
 
     And how far an estimate of the queue runs from the real one.
 
-    Reports carry the moment at which they were taken. By then layer 2 has got what had left the
-    sender one wire's delay before.
+    Reports carry the moment at which they were taken. By then layer 2 has received what left
+    the sender one wire delay before.
     """
     hints, tcp = run.table("hints"), of_flow(run.table("tcp"), "down")
     time, rate = column(hints, "time_s"), column(hints, "rate_bps")
@@ -191,14 +191,14 @@ def reduce_prediction(run: Run) -> dict[str, Any]:
     mean = np.asarray([rate[(time >= a) & (time < a + WINDOW_S)].mean() for a in edges[:-1]])
     error = float(np.abs(mean - served).mean() / served.mean())
     late = time > 3.0
-    # Octets that have left the sender and could be at layer 2, and what the rates told say that
-    # left it.
+    # Octets that have left the sender and could be at layer 2, and those that have left layer 2
+    # by the reported rates.
     arrived = np.interp(time[late] - wire_delay(run), when, sent)
     gone = np.concatenate(([0.0], np.cumsum(rate[late][:-1] / 8 * np.diff(time[late]))))
     estimate, queue = arrived - gone, real[late]
     alone = {age: drift(time[late], estimate, queue, age) for age in AGES_S}
-    # Each report that comes, one a period, corrects it; where none tells the queue it is left alone
-    # for all of the run.
+    # Each report that comes, one a period, corrects it; where no report has the queue it is never
+    # corrected.
     every = float(np.median(np.diff(time[late]))) if told else float(time[late][-1] - time[late][0]) / 2
     scenario = tomllib.loads(run.scenario.to_toml())
     return {

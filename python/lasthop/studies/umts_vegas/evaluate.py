@@ -242,7 +242,7 @@ def bandwidth_delay(claim: Claim, data: Data) -> Finding:
 
 
 def percent_in_band(name: str, share: Estimate, low: float, high: float) -> Check:
-    """A share in a band, spoken of in percent."""
+    """A share in a band, stated in percent."""
     check = j.in_band(name, share.scaled(100), (low * 100, high * 100), unit="%")
     return replace(check, values={name: share})
 

@@ -244,7 +244,7 @@ def figure_ahead(data: Data) -> Figure:
         )
         curve(left, "ahead", f"{NAMES[cc]}, proxy", {**colour, "linestyle": ":", "marker": "^"}, cc=cc, node="proxy")
     for cc, colour, marker in TODAY:
-        # Reno lies on CUBIC.
+        # Reno's curve covers CUBIC's.
         style = {"color": colour, "marker": marker, "linestyle": ":" if cc == "reno" else "-"}
         curve(right, "today", NAMES.get(cc, cc.upper()), style, cc=cc)
     ceiling = [100 * model.ceiling(t) for t in (0, rates[-1])]

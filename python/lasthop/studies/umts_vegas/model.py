@@ -11,7 +11,7 @@ DL_TTI_S, DL_BLOCKS = 0.010, 12
 UL_TTI_S, UL_BLOCKS = 0.020, 4
 BLOCK_BYTES = 40
 
-#: A segment as IP sees it (512 + 20 + 20), with its PDCP header, and as the paper counts
+#: A segment as an IP packet (512 + 20 + 20), with its PDCP header, and as the paper counts
 #: throughput.
 PACKET_BYTES, PDU_BYTES, COUNTED_BYTES = 552, 553, 532
 MAX_WINDOW = 64
