@@ -182,3 +182,16 @@ def test_a_table_of_another_version_is_named(tmp_path: Path) -> None:
     pq.write_table(table.drop_columns(["cause"]), folder / "limits.parquet")
     with pytest.raises(LasthopError, match="has no column `cause`: the results are of another version"):
         explain(Results.load(folder), "f")
+
+
+@pytest.mark.parametrize(("duration", "enough"), [("0.7 s", False), ("3 s", True)])
+def test_few_samples_with_something_of_the_flow_are_mentioned_and_no_place_gets_advice(
+    duration: str, enough: bool
+) -> None:
+    """A queue that is never empty, sampled every 100 ms: seven samples, and thirty."""
+    udp = ('flow.f.app={ kind = "cbr", rate = "11 Mbit/s", size = "1000 B" }', "flow.f.transport=udp")
+    found = explain(run(WIRED, *udp, f"scenario.duration={duration}", "link.path.queue.packets=500"), "f")
+    said = "Only 7 samples have something of the flow that waits" in " ".join(found.budget.notes)
+    assert (said, found.budget.uncertain) == (not enough, not enough)
+    assert {p.cause.place for p in found.budget.parts} == {"", "path.forward"}
+    assert any("path" in one.text for one in found.advice) == enough

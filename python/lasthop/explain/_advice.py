@@ -150,6 +150,8 @@ def advice_for(budget: Budget, results: Results, row: dict[str, Any]) -> list[Ad
     for part in budget.parts:
         if budget.share(part) < WORTH:
             break
+        if budget.uncertain and part.cause.place:
+            continue
         advice = _for_part(case, part)
         # Two causes may have one remedy, or contrary ones: then the larger one counts.
         if advice is not None and not any(_is_like(advice, other) for other in found):

@@ -91,9 +91,9 @@ def _estimate_tcp(
     note = (
         "Estimated from samples: what limits the sender by the table `tcp`, where octets wait by "
         f"{waiting.sources or 'nothing, no queue was sampled'}{waiting.extent}. Parts below an interval between "
-        f"samples are not seen.{lacking} For an exact budget {RECORD}."
+        f"samples are not seen.{waiting.too_few}{lacking} For an exact budget {RECORD}."
     )
-    return replace(budget, notes=[note, *indistinct(budget)])
+    return replace(budget, notes=[note, *indistinct(budget)], uncertain=bool(waiting.too_few))
 
 
 def indistinct(budget: Budget) -> list[str]:
@@ -156,12 +156,13 @@ def _estimate_datagrams(results: Results, row: dict[str, Any], interval: tuple[i
     total[base], total[numbers] = least * packets, rest[:, 0]
     note = (
         "Estimated: the smallest delay counts for each packet as what the path takes, whatever that consists of; the "
-        f"rest is divided by the octets in {waiting.sources or 'no queue, none was sampled'}{waiting.extent}. "
-        f"For an exact budget {RECORD}."
+        f"rest is divided by the octets in {waiting.sources or 'no queue, none was sampled'}{waiting.extent}."
+        f"{waiting.too_few} For an exact budget {RECORD}."
     )
     losses = losses_of(results, row, start, end)
     budget = Budget(flow, row["transport"], start, end, whole, largest_first(keys, total), packets, False, losses, None)
-    return replace(budget, notes=[note, *indistinct(budget)] if packets else [])
+    notes = [note, *indistinct(budget)] if packets else []
+    return replace(budget, notes=notes, uncertain=bool(waiting.too_few))
 
 
 def _delays(results: Results, row: dict[str, Any], interval: tuple[int, int] | None) -> tuple[int, int, int]:

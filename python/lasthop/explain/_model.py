@@ -252,6 +252,8 @@ class Budget:
     timeline: Timeline | None = None
     #: What is estimated or left out.
     notes: list[str] = field(default_factory=list)
+    #: Too few samples say where the flow waits.
+    uncertain: bool = False
 
     def share(self, part: Part) -> float:
         """A part's share of the whole, 0 to 1."""

@@ -33,6 +33,8 @@ TTI = 1e-3
 UNANSWERED = 0.2
 #: A queue of more transport blocks or Wi-Fi bursts than this waits for what is before it.
 BURSTS = 3
+#: So many samples in which something of a flow waits say where it waits.
+ENOUGH = 10
 #: Repetitions in so many samples say why an SDU that was sent has not arrived.
 RECENT = 10
 ASKING = "scheduling-request|grant-wait"
@@ -97,9 +99,14 @@ class _Sampled:
 
     def before(self, moment: int) -> list[dict[str, Any]]:
         """The rows of the sample that is the first not before a moment, or the last."""
-        if not len(self.at):
-            return []
-        return self.rows[min(int(np.searchsorted(self.at, moment)), len(self.at) - 1)]
+        return self.rows[self._number(moment)] if len(self.at) else []
+
+    def time_of(self, moment: int) -> list[int]:
+        """The time of that sample; none without samples."""
+        return [int(self.at[self._number(moment)])] if len(self.at) else []
+
+    def _number(self, moment: int) -> int:
+        return min(int(np.searchsorted(self.at, moment)), len(self.at) - 1)
 
 
 class Waiting:
@@ -122,6 +129,8 @@ class Waiting:
         self._wifi = self._table("wifi", WIFI, "station", "direction")
         self._radio = self._of_radio()
         self._sent_again = self._repetitions()
+        #: The times of samples that were looked at and in which something of the flow waits.
+        self._filled: set[int] = set()
         self.interruptions = self._interruptions()
 
     @property
@@ -169,7 +178,19 @@ class Waiting:
             self._add_bearer(stock, r, moment)
         for r in self._wifi.before(moment):
             _add_station(stock, r, self._wifi.interval_s)
+        if any(x > 0 for held in (stock.data, stock.acks) for x in held.values()):
+            times = [t for table in (self._queues, self._rlc, self._wifi) for t in table.time_of(moment)]
+            self._filled.add(min(times))
         return stock
+
+    @property
+    def too_few(self) -> str:
+        """That too few samples say where the flow waits; empty: enough do, or none."""
+        n = len(self._filled)
+        if not 0 < n < ENOUGH:
+            return ""
+        what = "one sample has" if n == 1 else f"{n} samples have"
+        return f" Only {what} something of the flow that waits: where it waits is uncertain, and no place gets advice."
 
     def interrupted(self, moment: int) -> str | None:
         """The UE on the way whose link is taken away at a moment."""
