@@ -10,7 +10,7 @@ import pytest
 import lasthop as lh
 from lasthop.judging._scenario import scenario_text
 from lasthop.judging.case import Case
-from lasthop.judging.contest import Samples, comparisons, flags, summary, unknown
+from lasthop.judging.contest import Samples, comparisons, confirmed, flags, summary, unknown
 from lasthop.judging.reading import parse_cases
 from lasthop.judging.suite import load_suite
 
@@ -96,6 +96,20 @@ def test_many_comparisons_need_more() -> None:
     assert comparisons([f"q{k}" for k in range(10)], case("smaller")) == 10
 
 
+def test_a_flag_stays_if_further_seeds_raise_it_too() -> None:
+    of, worse, alike = case("smaller"), samples(HIGH, LOW, LOW), samples(LOW, LOW, LOW)
+    bound = {"path": "p", "metric": "loss", "bound": 1.5, "why": "loss on p: 2.05 is above 1.5 (RFC)"}
+    found = flags([("p", worse), ("q", worse)], "mine", of)
+    stay, fall = confirmed([bound, *found], [("p", worse), ("q", alike)], "mine", of)
+    assert [(f["path"], "again" in f) for f in stay] == [("p", False), ("p", True)]
+    assert stay[0] == bound
+    assert fall == [f for f in found if f["path"] == "q"]
+    # Only what was flagged is tested again: one value needs no correction.
+    assert confirmed(found[:1], [("p", worse)], "mine", of)[0][0]["again"] < found[0]["p"]
+    # Runs without the value confirm nothing.
+    assert confirmed(found[:1], [("p", samples([], LOW, LOW))], "mine", of) == ([], found[:1])
+
+
 def test_a_value_that_only_the_baselines_have_is_no_comparison() -> None:
     """Files of the candidate that never arrive have no completion time."""
     known = samples([1.0], LOW, LOW)
@@ -127,6 +141,22 @@ def test_a_comparative_case_has_no_checks_and_known_references() -> None:
         with pytest.raises(lh.LasthopError) as error:
             parse_cases(CASE.replace("{better}", "smaller").replace(old, new), "x")
         assert message in str(error.value)
+
+
+def test_further_runs_have_other_seeds(store: Path) -> None:
+    """BBRv1 loses more than both in CCE-03, in the runs of the quick form and in as many again."""
+    found = lh.judge("bbr", ["rfc9743"], cases=["CCE-03"], quick=True, store=store)
+    (row,) = found.rows
+    flagged = [f for point in row.points for f in point["flags"]]
+    assert flagged
+    assert all(f["again"] <= 0.05 for f in flagged if "bound" not in f)
+    again = {point["path"] for point in row.points if any("again" in f for f in point["flags"])}
+    runs = {(name.split()[1], int(name.split()[2])) for name in found.costs}
+    n = row.case.quick_seeds
+    assert {(path, k) for path in again for k in range(1, 2 * n + 1)} <= runs
+    assert not {path for path, k in runs if k > n} - {
+        point["path"] for point in row.points if point["flags"] or row.notes
+    }
 
 
 def test_who_is_flagged(store: Path) -> None:
@@ -196,4 +226,5 @@ def test_a_row_of_harm_does_not_depend_on_jobs_or_subset(tmp_path: Path) -> None
     assert pair.rows[0].to_json_dict() == alone.rows[0].to_json_dict()
     shown = alone.rows[0].points[0]["compare"]
     assert shown["alone"]["fct_p95"]["n"] == shown["vegas"]["fct_p95_harm"]["n"] == 3
-    assert pair.made == alone.made + 6 * 4
+    # All paths of CCE-21 are flagged, so that each is run twice as often.
+    assert pair.made == alone.made + 2 * 6 * 4

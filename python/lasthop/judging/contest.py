@@ -1,10 +1,11 @@
 """Comparative rows: the candidate beside reference controls, paired by seed.
 
 A row is flagged where the candidate is worse than Reno and worse than CUBIC, a rate control where
-it is worse than as many flows of TCP: significantly, and by more than the least relevant difference
-`LEAST`. The null hypothesis of a metric on a path is that it is not worse than one of the two, so
-its p-value is the larger of two one-sided ones (intersection-union test: R. L. Berger,
-Technometrics 24, 1982). Those of a row, over its paths and metrics, are corrected after S. Holm.
+it is worse than as many flows of TCP: significantly, by more than the least relevant difference
+`LEAST`, and again so in as many runs with further seeds (`confirmed`). The null hypothesis of a
+metric on a path is that it is not worse than one of the two, so its p-value is the larger of two
+one-sided ones (intersection-union test: R. L. Berger, Technometrics 24, 1982). Those of a row, over
+its paths and metrics, are corrected after S. Holm.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ _ALPHA = 0.05
 #: agrees with one of Linux within 3 % of goodput and 5 % of mean RTT: smaller differences are no
 #: property of the algorithm.
 LEAST = 0.05
-RULE = f"a flag needs a difference of more than {100 * LEAST:.0f} % of the worse value, of harm more than {LEAST}"
+RULE = (
+    f"a flag needs a difference of more than {100 * LEAST:.0f} % of the worse value, of harm more than {LEAST},"
+    " and the same again in as many runs with further seeds"
+)
 
 Samples = Mapping[str, Mapping[int, Mapping[str, "float | None"]]]
 """Values of a path: by control, replication and metric."""
@@ -101,7 +105,7 @@ def flags(
 ) -> list[dict[str, Any]]:
     """Where a document's bound is broken, and where the candidate is worse than both baselines.
 
-    A bound of a document has no least difference.
+    A bound of a document has no least difference, and needs no confirmation.
 
     Args:
         points: the samples of each path.
@@ -112,15 +116,55 @@ def flags(
     Returns:
         Of each flag: path, metric, why; of comparisons the corrected p-value.
     """
-    tests = []
-    found = list(_broken(points, candidate, case, limits or {}))
-    for path, samples in points:
-        for metric in case.metrics:
-            if metric.contested and metric.on(path):
-                p = max(_worse_p(samples, candidate, baseline, metric) for baseline in case.baselines)
-                tests.append((path, metric, samples, p))
-    corrected = holm([p for *_, p in tests])
-    for (path, metric, samples, _), p in zip(tests, corrected, strict=True):
+    contested = [
+        (path, samples, metric)
+        for path, samples in points
+        for metric in case.metrics
+        if metric.contested and metric.on(path)
+    ]
+    return [*_broken(points, candidate, case, limits or {}), *_worse(contested, candidate, case)]
+
+
+def confirmed(
+    found: Sequence[Mapping[str, Any]], points: Sequence[tuple[str, Samples]], candidate: str, case: Case
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Which flags hold again in runs with further seeds.
+
+    A row compares many values, and a judgement has many rows, so that chance alone passes a test at
+    5 % in some of them. The further runs are independent of those that have raised the flag, and
+    only what was flagged is tested in them: both together err with 5 % of 5 %.
+
+    Args:
+        found: the flags of the first runs (`flags`).
+        points: the samples of the further runs, of each path with a flag that is no bound's.
+        candidate: the judged control.
+        case: the case, with its metrics.
+
+    Returns:
+        Flags that stay, each with its corrected p-value in the further runs (`again`); and those
+        that do not.
+    """
+    samples = dict(points)
+    named = {metric.name: metric for metric in case.metrics}
+    doubted = [(f["path"], samples[f["path"]], named[f["metric"]]) for f in found if "bound" not in f]
+    again = {(f["path"], f["metric"]): f["p"] for f in _worse(doubted, candidate, case)}
+    stay, fall = [], []
+    for flag in found:
+        at = (flag["path"], flag["metric"])
+        if "bound" in flag:
+            stay.append(dict(flag))
+        elif at in again:
+            stay.append({**flag, "again": again[at]})
+        else:
+            fall.append(dict(flag))
+    return stay, fall
+
+
+def _worse(contested: Sequence[tuple[str, Samples, CaseMetric]], candidate: str, case: Case) -> list[dict[str, Any]]:
+    """Of some metrics on their paths those in which the candidate is worse than both baselines."""
+    ps = [max(_worse_p(samples, candidate, b, metric) for b in case.baselines) for _, samples, metric in contested]
+    found = []
+    for (path, samples, metric), p in zip(contested, holm(ps), strict=True):
         if p <= _ALPHA and all(_gap(samples, candidate, b, metric) > LEAST for b in case.baselines):
             means = summary(samples, case, path)
             words = ", ".join(f"{c} {number(means[c][metric.name]['mean'])}" for c in (candidate, *case.baselines))

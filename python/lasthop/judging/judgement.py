@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -31,7 +31,7 @@ from lasthop.judging._scenario import ALONE, scenario_of
 from lasthop.judging._variables import CONGESTION, RATE, known_variables, scenario_keys, variables_of
 from lasthop.judging.call import Call
 from lasthop.judging.case import Case
-from lasthop.judging.contest import RULE, compared, comparisons, flags, summary, unknown
+from lasthop.judging.contest import RULE, Samples, compared, comparisons, confirmed, flags, summary, unknown
 from lasthop.judging.control import Control, control_of, mutated
 from lasthop.judging.point import Point, Task, Work, item_of
 from lasthop.judging.suite import Suite, bundled, chosen, load_suite
@@ -45,6 +45,23 @@ VERDICTS = (
 _MOST_VARY = 2**31
 #: What is judged, in words.
 _WHAT = {CONGESTION: "a congestion control of TCP", RATE: "a rate control of media flows"}
+
+
+Runs = Sequence[tuple[Task, str, float]]
+"""Runs of a case: task, hash of the scenario, simulated time [s]."""
+
+
+@dataclass
+class _Made:
+    """What the runs of a judgement gave, by key and item: judgements, reasons of failures."""
+
+    known: dict[str, dict[str, Any]] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    #: Processor time of each run that was made [s].
+    costs: dict[str, float] = field(default_factory=dict)
+    #: Runs that the store had, and runs that it had not.
+    taken: int = 0
+    wanted: int = 0
 
 
 @dataclass(frozen=True)
@@ -292,8 +309,8 @@ class Judgement:
             return "not-testable", f"this version has no scenario key {', '.join(f'`{key}`' for key in unknown)}"
         return None
 
-    def _points(self, number: int, case: Case) -> list[tuple[Task, str, float]]:
-        """The runs of a case: task, hash of the scenario, simulated time [s]."""
+    def _points(self, number: int, case: Case, further: Container[str] | None = None) -> Runs:
+        """The runs of a case; with `further` as many with further seeds, on the paths named there."""
         if self.refused(case) is not None:
             return []
         found = []
@@ -301,7 +318,10 @@ class Judgement:
             if self.quick and not original.quick:
                 continue
             path: CasePath = varied(original, self.vary, case.id)
-            for replication in range(case.replications(original, self.quick)):
+            first = range(case.replications(original, self.quick))
+            if further is not None and path.name not in further:
+                continue
+            for replication in first if further is None else (k + len(first) for k in first):
                 for control in self._controls(case):
                     scenario = scenario_of(case, path, control.name, case.seed(replication), control.cc, control.keys)
                     key = run_key(scenario.hash, control.code)
@@ -350,73 +370,96 @@ class Judgement:
         return found
 
     def run(self, progress: Progress | None = None) -> Verdicts:
-        """Makes the runs that are missing, and judges."""
+        """Makes the runs that are missing, and judges.
+
+        Where a comparison flags a row, runs with further seeds confirm the flag or not.
+        """
         began = time.monotonic()
-        known: dict[str, dict[str, Any]] = {}
-        tasks: dict[str, Task] = {}
-        for points in self._plan:
-            for task, _, _ in points:
-                at = task.key + task.item
-                kept = self._kept(task)
-                if kept is not None:
-                    known[at] = kept
-                else:
-                    tasks.setdefault(at, task)
-        taken = len(known)
-        failed: dict[str, str] = {}
-        costs: dict[str, float] = {}
+        made = _Made()
 
         def report() -> None:
             if progress is not None:
-                made = len(known) - taken
-                progress(Event.of(taken + len(tasks), taken, made, len(failed), time.monotonic() - began))
+                runs = len(made.known) - made.taken
+                progress(
+                    Event.of(made.taken + made.wanted, made.taken, runs, len(made.failed), time.monotonic() - began)
+                )
 
+        self._make(self._plan, made, report)
+        further = [
+            self._further(number, case, points, made)
+            for number, ((_, case), points) in enumerate(zip(self.cases, self._plan, strict=True))
+        ]
+        if any(further):
+            self._make(further, made, report)
+        rows = [
+            self._row(suite, case, points, more, made)
+            for (suite, case), points, more in zip(self.cases, self._plan, further, strict=True)
+        ]
+        return Verdicts(
+            self.control, tuple(self.suites), tuple(rows), self._call, self.quick, self.vary,
+            len(made.known) - made.taken, made.taken, time.monotonic() - began, dict(sorted(made.costs.items())),
+        )  # fmt: skip
+
+    def _make(self, plan: Sequence[Runs], made: _Made, report: Callable[[], None]) -> None:
+        """Takes the runs of each case from the store, or makes them."""
+        tasks: dict[str, Task] = {}
+        for points in plan:
+            for task, _, _ in points:
+                at = task.key + task.item
+                if at in made.known or at in made.failed or at in tasks:
+                    continue
+                kept = self._kept(task)
+                if kept is not None:
+                    made.known[at] = kept
+                    made.taken += 1
+                else:
+                    tasks[at] = task
+        made.wanted += len(tasks)
         report()
         # Long runs first: at the end of the judgement no core waits for the last of them.
-        lengths = {t.key + t.item: d * t.point.path.parameters["rate"] for p in self._plan for t, _, d in p}
+        lengths = {t.key + t.item: d * t.point.path.parameters["rate"] for p in plan for t, _, d in p}
         ordered = sorted(tasks.items(), key=lambda item: (-lengths[item[0]], item[0]))
         try:
             with closing(self.makes.run(self._work(), iter([task for _, task in ordered]))) as outcomes:
                 for task, outcome in outcomes:
                     at = task.key + task.item
                     if isinstance(outcome, Failure):
-                        failed[at] = outcome.reason
+                        made.failed[at] = outcome.reason
                     else:
                         self._store.put(task.key, outcome.entries, outcome.cost_s)
                         (content,) = (e.content for e in outcome.entries if e.item == task.item)
-                        known[at] = json.loads(content or b"{}")
+                        made.known[at] = json.loads(content or b"{}")
                         point = task.point
                         case_id = self.cases[point.case][1].id
                         name = f"{case_id} {point.path.name} {point.replication + 1} {point.control}"
-                        costs[name] = round(outcome.cost_s, 3)
+                        made.costs[name] = round(outcome.cost_s, 3)
                     report()
         finally:  # what is done stays done, whatever stopped the rest
             self._store.flush()
-        rows = [
-            self._row(suite, case, points, known, failed)
-            for (suite, case), points in zip(self.cases, self._plan, strict=True)
-        ]
-        return Verdicts(
-            self.control, tuple(self.suites), tuple(rows), self._call, self.quick, self.vary, len(known) - taken, taken,
-            time.monotonic() - began, dict(sorted(costs.items())),
-        )  # fmt: skip
+
+    def _further(self, number: int, case: Case, points: Runs, made: _Made) -> Runs:
+        """The runs that confirm the flags of a comparative case, or not; of other cases none."""
+        if not case.metrics or self.refused(case) is not None or any(t.key + t.item in made.failed for t, *_ in points):
+            return []
+        found = flags(_samples(case, points, made), self.control.name, case)
+        return self._points(number, case, {f["path"] for f in found}) if found else []
 
     def _row(
         self,
         suite: Suite,
         case: Case,
-        points: Sequence[tuple[Task, str, float]],
-        known: Mapping[str, dict[str, Any]],
-        failed: Mapping[str, str],
+        points: Runs,
+        further: Runs,
+        made: _Made,
     ) -> Row:
         refused = self.refused(case)
         if case.metrics and refused is None:
-            return self._compared(suite, case, points, known, failed)
+            return self._compared(suite, case, points, further, made)
         judged, courses = [], []
         for task, scenario, _ in points:
             at = task.key + task.item
             path, replication = task.point.path, task.point.replication
-            found = known.get(at) or {"verdict": "error", "why": f"the run failed: {failed[at]}"}
+            found = made.known.get(at) or {"verdict": "error", "why": f"the run failed: {made.failed[at]}"}
             stem = f"{case.id}-{path.name}" + (f"-{replication + 1}" if case.seeds > 1 else "")
             judged.append(
                 {
@@ -442,34 +485,27 @@ class Judgement:
             tuple(courses),
         )  # fmt: skip
 
-    def _compared(
-        self,
-        suite: Suite,
-        case: Case,
-        points: Sequence[tuple[Task, str, float]],
-        known: Mapping[str, dict[str, Any]],
-        failed: Mapping[str, str],
-    ) -> Row:
+    def _compared(self, suite: Suite, case: Case, points: Runs, further: Runs, made: _Made) -> Row:
         """The row of a comparative case, and what is flagged.
 
         Means and intervals beside those of the references.
         """
-        samples: dict[str, dict[str, dict[int, dict[str, float | None]]]] = {}
         hashes: dict[str, str] = {}
-        errors = []
         for task, scenario, _ in points:
-            at, point = task.key + task.item, task.point
-            of = samples.setdefault(point.path.name, {}).setdefault(point.control, {})
-            if at in known:
-                of[point.replication] = known[at]["values"]
-            else:
-                errors.append(f"{point.path.name}, {point.control}: the run failed: {failed[at]}")
-            if point.control == self.control.name:
-                hashes.setdefault(point.path.name, scenario)
-        known_values = [(path, compared(runs, case)) for path, runs in samples.items()]
-        limits = {task.point.path.name: known[task.key + task.item]["limits"] for task, _, _ in points
-                  if task.key + task.item in known}  # fmt: skip
+            if task.point.control == self.control.name:
+                hashes.setdefault(task.point.path.name, scenario)
+        errors = [
+            f"{task.point.path.name}, {task.point.control}: the run failed: {made.failed[task.key + task.item]}"
+            for task, _, _ in (*points, *further)
+            if task.key + task.item in made.failed
+        ]
+        known_values = _samples(case, points, made)
+        limits = {task.point.path.name: made.known[task.key + task.item]["limits"] for task, _, _ in points
+                  if task.key + task.item in made.known}  # fmt: skip
         found = flags(known_values, self.control.name, case, limits)
+        fallen: list[dict[str, Any]] = []
+        if further:
+            found, fallen = confirmed(found, _samples(case, further, made), self.control.name, case)
         missing = unknown(known_values, self.control.name, case)
         shown = [*found, *missing]
         judged = [
@@ -491,6 +527,7 @@ class Judgement:
         why = errors[0] if errors else "; ".join(f["why"] for f in (found or missing)[:3])
         more = len(found) - 3
         notes = [*case.notes, *([f"{more} more are flagged"] if more > 0 else [])]
+        notes += [f"Not confirmed by as many runs with further seeds, so no flag: {f['why']}" for f in fallen]
         known_reason = case.reason(self.control.name)
         if found and known_reason is not None:
             notes.append(f"Known: {known_reason}")
@@ -500,6 +537,16 @@ class Judgement:
             suite.name, case.id, case.title, case.source, verdict, why, tuple(judged), ruled, tuple(notes), case,
             tuple(courses),
         )  # fmt: skip
+
+
+def _samples(case: Case, points: Runs, made: _Made) -> list[tuple[str, Samples]]:
+    """The values of a comparative case, of each path by control, replication and metric."""
+    samples: dict[str, dict[str, dict[int, dict[str, float | None]]]] = {}
+    for task, _, _ in points:
+        of = samples.setdefault(task.point.path.name, {}).setdefault(task.point.control, {})
+        if task.key + task.item in made.known:
+            of[task.point.replication] = made.known[task.key + task.item]["values"]
+    return [(path, compared(runs, case)) for path, runs in samples.items()]
 
 
 def _decided(points: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
