@@ -310,7 +310,7 @@ class Judgement:
         return None
 
     def _points(self, number: int, case: Case, further: Container[str] | None = None) -> Runs:
-        """The runs of a case; with `further` as many with further seeds, on the paths named there."""
+        """The runs of a case; with `further` as many with further seeds on the paths named."""
         if self.refused(case) is not None:
             return []
         found = []
