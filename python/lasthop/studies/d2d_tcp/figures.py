@@ -273,14 +273,14 @@ def repair(data: Data) -> Figure:
     ax = fig.add_subplot()
     _bars(ax, bars)
     ax.axhline(carried.mean, color="black", linewidth=0.8, linestyle="--")
-    ax.annotate("datagrams that always wait", (0, carried.mean), (0, 3), textcoords="offset points", fontsize=7)
+    ax.annotate("UDP with a full queue", (0, carried.mean), (0, 3), textcoords="offset points", fontsize=7)
     _label(ax, "", "throughput [Mbit/s]")
     caption = (
         "The scenario of figure 7, 260 s. Blue: INET's Reno with one change at a time; green: stacks of today. "
-        "Dashed: what the same radio with the same switches carries when nothing waits for an ACK."
+        "Dashed: UDP with a full queue over the same radio with the same switches."
     )
     columns = {**_bar_columns(bars)}
-    title = "Beyond: which change brings back what switching costs?"
+    title = "Beyond: which changes recover the throughput that switches cost"
     return Figure("repair", title, caption, fig, {"repair": columns})
 
 
@@ -380,14 +380,20 @@ def tables(evidence: Evidence) -> Iterable[TableView]:
     yield TableView(
         "riding", "Delay of segments over the eNB, ACKs direct [ms]", ("bandwidth stealing", "delay"), tuple(rows)
     )
+    words = {"asked": "dynamic", "persistent": "persistent"}
     rows = [
-        (m, k, g, *(data.estimate("grants", v, motion=m, kb=k, grants=g).text() for v in ("rtt_mean", "goodput")))
+        (
+            m,
+            k,
+            words[g],
+            *(data.estimate("grants", v, motion=m, kb=k, grants=g).text() for v in ("rtt_mean", "goodput")),
+        )
         for m in data.labels("grants", "motion")
         for k in data.labels("grants", "kb")
         for g in data.labels("grants", "grants")
     ]
     headers = ("phones", "window [KB]", "grants", "RTT [ms]", "goodput [Mbit/s]")
-    yield TableView("grants", "Grants for the asking and persistent ones, direct", headers, tuple(rows))
+    yield TableView("grants", "Dynamic and persistent grants, direct mode", headers, tuple(rows))
     if "calibrated" in evidence.parameter_sets:
         yield from _beyond_tables(evidence.of("calibrated"))
 
@@ -436,9 +442,9 @@ def _beyond_tables(data: Data) -> Iterable[TableView]:
                 data.estimate("today", "timeouts", change=change).text(),
             )
         )
-    headers: tuple[str, ...] = ("change", "Mbit/s", "share of the loss brought back", "longest stall [s]", "timeouts")
-    note = f"The loss is what Reno lacks of {carried.text(unit='Mbit/s')}, which datagrams that always wait get."
-    yield TableView("repair", "What brings back what switching costs", headers, tuple(rows), note)
+    headers: tuple[str, ...] = ("change", "Mbit/s", "share of the cost recovered", "longest stall [s]", "timeouts")
+    note = f"The cost is {carried.text(unit='Mbit/s')}, the throughput of UDP with a full queue, less that of Reno."
+    yield TableView("repair", "Which changes recover the throughput that switches cost", headers, tuple(rows), note)
     rows = [
         (
             n,
@@ -451,7 +457,16 @@ def _beyond_tables(data: Data) -> Iterable[TableView]:
         for n in data.labels("pairs", "pairs")
         for r in data.labels("pairs", "reuse")
     ]
-    headers = ("pairs", "reuse", "sum [Mbit/s]", "mean", "least", "RTT [ms]", "Jain", "timeouts a pair")
+    headers = (
+        "pairs",
+        "reuse",
+        "sum [Mbit/s]",
+        "mean [Mbit/s]",
+        "least [Mbit/s]",
+        "RTT [ms]",
+        "Jain",
+        "timeouts a pair",
+    )
     yield TableView("pairs", "Many pairs", headers, tuple(rows))
 
 

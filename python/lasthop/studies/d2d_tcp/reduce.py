@@ -467,7 +467,7 @@ def reduce_pairs(run: Run) -> dict[str, Any]:
 
 
 def reduce_datagrams(run: Run) -> dict[str, Any]:
-    """What datagrams that always wait get [Mbit/s].
+    """Throughput of UDP with a full queue [Mbit/s].
 
     Counted as TCP's payload in packets of the same size.
     """

@@ -397,7 +397,7 @@ def figure_8(data: Data) -> Figure:
     ax.set_xticks([0.3, 1.3], ["45", "60"])
     fig.legend(frameon=False, fontsize=7, loc="outside upper center", ncols=5, columnspacing=1.0, handlelength=1.4)
     columns["air"] = [air, air]
-    caption = "A full buffer over 60 s. Air rate: datagrams that always wait, less headers."
+    caption = "A full buffer over 60 s. Air rate: UDP with a full queue, less headers."
     return Figure("fig8", "Figure 8", caption, fig, {"fig8": columns})
 
 
