@@ -213,7 +213,7 @@ def test_what_is_marked_as_unverified_is_not_among_the_compared_clauses(citation
     marked = re.compile(rf"({citations.DOCUMENT}){citations.VERSION},? (?:clauses?|section) ([\d.]+) \[unverified\]")
     texts = " ".join(" ".join(p.read_text(encoding="utf-8").split()) for p in citations.files())
     found = [(citations.normal(document), clause) for document, clause in marked.findall(texts)]
-    assert len(found) > 5
+    assert len(found) > 3
     assert [f"{d} {c}" for d, c in found if c in known.get(d, {"clauses": {}})["clauses"]] == []
 
 

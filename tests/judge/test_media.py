@@ -144,7 +144,7 @@ def test_goodput_delay_and_rate_of_media_flows() -> None:
 
 
 def test_every_case_of_the_sheet_is_there_and_can_be_built() -> None:
-    """RFC 8867 sections 5.1 to 5.8, RFC 8869 sections 3.1, 3.2, 4.1 and 4.2.
+    """RFC 8867 sections 5.1 to 5.8, RFC 8869 sections 2.1, 2.2, 3.1 and 3.2.
 
     No scenario has a mistake.
     """

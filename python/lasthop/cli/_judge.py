@@ -33,7 +33,13 @@ GATE = 4
 @click.option("--case", "cases", multiple=True, metavar="PATTERN", help="Only cases whose id fits, such as 'BBR-0*'.")
 @click.option("--cc", "own", multiple=True, metavar="NAME=FILE.py:CLASS", help="A control of your own.")
 @click.option("--quick", is_flag=True, help="Fewer paths and replications, as each case says.")
-@click.option("--vary", type=click.IntRange(min=0), default=0, metavar="N", help="Move rates, delays and buffers by N.")
+@click.option(
+    "--vary",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Multiply rates, delays and buffers with factors of 0.8 to 1.25 that are drawn from N.",
+)
 @_runs.jobs_option
 @_runs.store_option
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder. [results/judge-CONTROL]")

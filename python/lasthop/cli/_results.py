@@ -49,7 +49,7 @@ def as_level(_ctx: click.Context, _option: click.Parameter, value: str | None) -
 @click.option(
     "--level", callback=as_level, metavar="LEVEL", help="Level of each interval. [that of the stopping rule, else 95%]"
 )
-@click.option("--sql", metavar="QUERY", help="Ask tables 'results', 'failures' and those that are kept.")
+@click.option("--sql", metavar="QUERY", help="Query the tables 'results', 'failures' and those that are kept, in SQL.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV: a row for each run, or the answer of --sql.")
 @click.option("--all", "everything", is_flag=True, help=f"Show all points, not the first {MOST_SHOWN}.")
 @_output.json_option

@@ -62,7 +62,7 @@ def _minutes(study: StudyInfo, form: str) -> str:
 @click.option("--quick", is_flag=True, help="A shorter form with the same figures and wider confidence intervals.")
 @click.option("--reps", type=click.IntRange(min=1), metavar="N", help="Repetitions (seeds) of each point.")
 @_runs.jobs_option
-@click.option("--executor", type=_runs.EXECUTORS, help="Who makes the runs. [threads]")
+@click.option("--executor", type=_runs.EXECUTORS, help="Where runs are made: threads, processes or ray. [threads]")
 @_runs.store_option
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="[results/NAME, results/NAME-quick]")
 @click.option("--fresh", is_flag=True, help="Make every run anew, take none from the store.")

@@ -113,7 +113,7 @@ def _show_survey(
     "--area", type=float, nargs=4, metavar="X0 Y0 X1 Y1", help="Lower left and upper right corner [m]. [all sites]"
 )
 @click.option("--height", type=float, metavar="M", help="Height of the receiver [m]. [the UE's]")
-@click.option("--ue", metavar="NAME", help="The UE table whose receiver is carried around. [the first]")
+@click.option("--ue", metavar="NAME", help="The UE table whose receiver is moved over the grid. [the first]")
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Seed of every random draw.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder. [results/NAME-rem]")
 @click.option("--force", is_flag=True, help="Replace an earlier map in the folder.")

@@ -80,7 +80,7 @@ class _Sweep(click.Command):
 @click.option(
     "--executor",
     type=_runs.EXECUTORS,
-    help="Who makes the runs. [threads; processes where Python code takes part]",
+    help="Where runs are made: threads, processes or ray. [threads; processes where Python code takes part]",
 )
 @click.option("--shard", metavar="I/N", help="Make only part I of N; the store joins them.")
 @_runs.store_option

@@ -384,8 +384,8 @@ impl PdcpTx {
     }
 
     /// Last step of re-establishment, after the status report: sends unconfirmed SDUs again.
-    // Clause 5.2.1.1: from the first SDU on that lower layers have not confirmed, all SDUs that
-    // have an SN are sent (again), in ascending order of COUNT.
+    // TS 36.323 clause 5.2.1.1: from the first SDU on that lower layers have not confirmed, all
+    // SDUs that have an SN are sent (again), in ascending order of COUNT.
     pub(super) fn retransmit(&mut self, out: &mut PdcpTxOutput) {
         for i in 0..self.held.len() {
             let Held { sdu, alive, .. } = self.held[i];

@@ -17,8 +17,8 @@ fn amd_segment(fi: u8, so: u8, last: bool, data: &[u8]) -> Vec<u8> {
 }
 
 /// The data field of SN 0 holds SDUs of 3, 4 and 3 bytes, and its sender cuts it at their borders.
-/// An FI of 10 says that the first byte is not the first of an SDU (clause 6.2.2.6); the byte after
-/// an SDU's end always is.
+/// An FI of 10 indicates that the first byte is not the first of an SDU (TS 36.322 clause 6.2.2.6);
+/// the byte after an SDU's end always is.
 #[test]
 fn a_segment_that_denies_its_first_byte_is_taken_after_an_end_of_an_sdu() {
     for wrong in 0..3u8 {

@@ -20,7 +20,7 @@ pub struct HandoverConfig {
     /// Layer 1: a measurement is the mean of five samples over this time (TS 36.133 clause
     /// 8.1.2.2.1: 200 ms).
     pub period: Duration,
-    /// Layer 3: filterCoefficient k of TS 36.331 clause 5.5.3.2, 0 (no filter) to 19.
+    /// Layer 3: filterCoefficient k (TS 36.331 clause 5.5.3.2); 0 (no filter) to 19.
     pub filter: u32,
     /// Monitoring of the radio link.
     pub radio_link: RadioLinkConfig,

@@ -1,12 +1,13 @@
 //! NADA: a rate by an aggregate of delay, loss and marks (RFC 8698).
 //!
-//! Equations are those of the authors' program (github.com/cisco/ns3-rmcat, which implements
-//! draft-ietf-rmcat-nada-05) with its numbers of sections and equations; ECN, the estimate by
-//! history of losses and the shaping buffer are those of RFC 8698 [unverified],
-//! as are the parameters that its table adds to those of the program.
+//! The signal is that of RFC 8698 section 4.2, with the filter of RFC 8698 section 5.1.1 and the
+//! ratios and loss intervals of RFC 8698 section 5.1.2; the rate is that of RFC 8698 section 4.3,
+//! the shaping buffer that of RFC 8698 section 5.2.2; values are those of RFC 8698 table 2.
 //!
-//! Chosen here: the base delay is the minimum since the start, and delays are the smallest of the
-//! last fifteen packets, as the RFC recommends a minimum filter against noise.
+//! Differences: a mark ends the ramp-up, too (in the RFC losses and delay do). The mean of loss
+//! intervals is without the current one. The rate of pacing may exceed the largest rate (equation
+//! 14 bounds it). `XMAX` is that of the authors' program (github.com/cisco/ns3-rmcat). The base
+//! delay is the minimum since the start.
 
 use lasthop_engine::math;
 use lasthop_engine::observe::Observer;

@@ -29,12 +29,12 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         name: "CURRENT_FILTER",
         default: "4",
         unit: "samples",
-        source: "RFC 6817 section 2.5 leaves it open; ns-3 4",
+        source: "RFC 6817 section 2.5: at least 4; ns-3 4",
     },
     Parameter { name: "ALLOWED_INCREASE", default: "1", unit: "segments", source: "RFC 6817 section 2.5" },
 ];
 pub(super) const DIFFERS: &str = "The delay is the round trip, not the one-way delay of RFC 6817: a queue on the way back \
-     counts too. Slow start begins a flow, as ns-3 does by default (RFC 6817 section 2.4.2 allows it), and ends when the \
+     counts too. Slow start begins a flow, as ns-3 does by default (RFC 6817 section 2.2 allows it), and ends when the \
      delay passes three quarters of the target. Linux and INET have none.";
 
 pub(super) const ROW: Row = Row {

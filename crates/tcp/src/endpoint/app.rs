@@ -139,7 +139,7 @@ impl Endpoint {
                 seq: seq.seq_of(seq.nxt),
                 ack: receive.seq_of(receive.nxt),
                 flags: Flags::RST | Flags::ACK,
-                // RFC 7323 section 3.2 [unverified]: SHOULD be sent in an <RST> segment.
+                // RFC 7323 section 3.2: SHOULD be sent in an <RST> segment.
                 timestamps: (self.conn.negotiated.timestamps)
                     .then(|| Timestamps { value: timestamp(now), echo: receive.ts_recent }),
                 ..Segment::default()

@@ -91,8 +91,8 @@ impl Options {
     fn complete(&self, c: &mut Config) -> Result<(), OptionError> {
         let needs = c.cc.needs();
         if self.growth.pacing.is_none() && (c.ecn.l4s || needs.pacing) {
-            // RFC 9331 section 4.3 requires an L4S sender to limit bursts: its queue marks what
-            // waits 1 ms.
+            // RFC 9331 section 4.3 expects an L4S sender to limit bursts (it has no requirement):
+            // its queue marks what waits 1 ms.
             c.growth.pacing = true;
         }
         if self.timers.syn_filler.is_none() {

@@ -42,7 +42,7 @@ pub struct DataPdu {
     pub poll: bool,
     /// Data field.
     pub segments: Segments,
-    /// STATUS PDU in place of padding (clause 9.2.1.6).
+    /// STATUS PDU in place of padding (TS 25.322 clause 9.2.1.6).
     pub piggyback: Option<Box<StatusPdu>>,
 }
 

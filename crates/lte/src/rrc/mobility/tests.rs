@@ -149,8 +149,8 @@ const AT: Tti = Tti(100);
 const ANSWERED: Input<'static> = Input::Context(Answer { load: FREE, reachable: true });
 
 /// Clause 5.3.5.4: the command is received when its block is decoded, 4 TTIs later, and T304 = 1000
-/// ms starts; the UE takes 15 ms to process it and 20 ms to synchronise. Clause 5.3.3: a command
-/// that the UE does not receive is repeated after a round trip of HARQ.
+/// ms starts; the UE takes 15 ms to process it and 20 ms to synchronise. A command that the
+/// UE does not receive is repeated after a round trip of HARQ.
 #[test]
 fn a_command_starts_t304_and_random_access_stops_it() {
     let target = CELL(TARGET);
@@ -423,8 +423,8 @@ fn a_cell_without_the_context_refuses() {
     }
 }
 
-/// Clause 5.3.11.1 and 5.3.11.3: a sample of -10 dB once a frame; 20 frames fill the window of
-/// Qout, N310 = 6 indications start T310 = 1000 ms, and its end is a radio link failure.
+/// TS 36.331 clause 5.3.11.1 and 5.3.11.3: a sample of -10 dB once a frame; 20 frames fill the
+/// window of Qout, N310 = 6 indications start T310 = 1000 ms, and its end is a radio link failure.
 #[test]
 fn t310_runs_from_n310_indications_to_the_failure() {
     let mut of = UeMobility::new(3);

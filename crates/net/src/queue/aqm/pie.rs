@@ -94,8 +94,8 @@ impl Pie {
     /// `packet` has arrived behind `ahead`.
     pub fn arrives(&mut self, now: Instant, packet: Sight, ahead: Backlog) -> Verdict {
         self.catch_up(now);
-        // Section 4.4 [unverified]: As long as PIE->burst_allowance_ is above zero, an incoming
-        // packet will be enqueued, bypassing the random drop process.
+        // RFC 8033 section 4.4: as long as burst_allowance is above zero, an arriving packet is
+        // enqueued without the random drop.
         if !self.burst_allowance.is_zero() || !self.drop_early(ahead) {
             return Verdict::Pass;
         }
@@ -165,7 +165,7 @@ impl Pie {
             change = 0.02;
         }
         self.drop_prob += change;
-        // Section 4.2 [unverified]: exponentially decay drop prob when congestion goes away.
+        // RFC 8033 section 4.2: the probability decays exponentially without congestion.
         if now.is_zero() && old.is_zero() {
             self.drop_prob *= 0.98;
         }

@@ -55,9 +55,9 @@ pub enum OnMaxDat {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AmConfig {
-    /// Transmission window in PDUs, 1 to 4095 (Configured_Tx_Window_Size, clause 9.6 f). Set of
-    /// 25.331: 1, 8, 16, 32, 64, 128, 256, 512, 768, 1024, 1536, 2047, 2560, 3072, 3584, 4095.
-    /// A rate R needs a window of R times the time from a PDU to its acknowledgement.
+    /// Transmission window in PDUs, 1 to 4095 (Configured_Tx_Window_Size, TS 25.322 clause 9.6 f).
+    /// Set of 25.331: 1, 8, 16, 32, 64, 128, 256, 512, 768, 1024, 1536, 2047, 2560, 3072, 3584,
+    /// 4095. A rate R needs a window of R times the time from a PDU to its acknowledgement.
     pub tx_window: u32,
     /// Receiving window in PDUs, 1 to 4095 (Configured_Rx_Window_Size, clause 9.6 g); at least the
     /// peer's `tx_window`.
