@@ -62,7 +62,39 @@ NOT_RUN = {
     "lasthop report results/cubic-1": "two runs of the reader; tests/test_report.py",
     "lasthop explain results/wifi": "any run of several flows; tests/explain/test_command.py",
     "lasthop report results/bufferbloat": "tests/campaign/test_campaign_report.py",
+    "lasthop rem": "seconds; tests/test_survey.py",
+    "lasthop survey": "seconds; tests/test_survey.py",
+    "lasthop run lte-7-sites": "seconds; tests/test_scenarios.py runs each bundled scenario",
 }
+#: Lines for a shell that are no plain `lasthop` command (how they begin), and why they are not run.
+SHELL = {
+    "make ": "targets of the Makefile; the workflows make them (tests/test_ci.py)",
+    "pip install": "installs; `make dist` installs the wheel in bare environments",
+    "uv tool run": "as `pip install`",
+    "pipx run": "as `pip install`",
+    "sudo ": "changes the machine; tests/test_live.py has the same interface in a namespace",
+    "source .venv": "changes the shell",
+    'eval "$(lasthop completion': "changes the shell; tests/test_completion.py",
+    "mkdir -p ~/.local/share/man": "writes to the home folder; tests/test_completion.py",
+    "python docs/fill_outcomes.py": "outcomes of a release; tests/test_docs.py",
+    "LASTHOP_SHARED=DIR python docs/measure_linux.py": "needs a built kernel, hours",
+    "valgrind ": "needs valgrind; `make bench-check`",
+    "callgrind_annotate ": "as `valgrind`",
+    "git clone": "repositories of others",
+    "cargo ": "builds; tests/test_own_crate.py",
+    "duckdb ": "the program of DuckDB; the results are Parquet files (tests/test_api.py)",
+    "cmp ": "two runs of the reader; `make determinism`",
+    "sbatch ": "needs Slurm; tests/campaign/test_sweep.py makes parts",
+    "job=$(sbatch": "needs Slurm",
+    "export LASTHOP_STORE": "belongs to a part of a Slurm job",
+    "lasthop sweep campaign.toml": "parts and clusters; tests/campaign/test_sweep.py, tests/campaign/test_ray.py",
+    "RAY_ADDRESS=auto": "a cluster; tests/campaign/test_ray.py",
+}
+#: First words of a line that is for a shell.
+PROGRAMS = re.compile(
+    r"(?:make|pip|uv|pipx|sudo|source|eval|mkdir|python|valgrind|callgrind_annotate|git|cargo|duckdb|cmp|tshark|cd|cp|"
+    r"export|ray|sbatch|snakemake|docker|ip|gh|apt|curl|[A-Z_]+=\S+|\w+=\$\(\w+)\s"
+)
 #: Snippets of Python that are not run here, and why: page and a text of the snippet.
 NOT_EXECUTED = {
     ("guides/campaigns-cluster.md", "rule whole"): "a Snakemake file",
@@ -133,6 +165,36 @@ def test_each_reason_belongs_to_a_command_or_snippet() -> None:
     assert [key for key in NOT_EXECUTED if not any(key[1] in block for block in fences(key[0], "python"))] == []
     assert [page for page in ELSEWHERE if page not in PAGES] == []
     assert [test for test in ELSEWHERE.values() if not (ROOT / test).is_file()] == []
+
+
+def shell_lines(text: str) -> Iterator[str]:
+    """Lines for a shell: those of `sh` fences, and indented ones that begin with a program's name."""
+    for block in re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        joined = re.sub(r"\\\n\s*", "", block)
+        yield from (line for line in joined.splitlines() if line and not line.startswith("#"))
+    for line in re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL).splitlines():
+        command = line.removeprefix("    ").removeprefix("$ ")
+        if line.startswith("    ") and PROGRAMS.match(command):
+            yield command
+
+
+def test_each_other_line_for_a_shell_has_a_reason_not_to_run() -> None:
+    files = [DOCS / p for p in PAGES if p not in ELSEWHERE or ELSEWHERE[p] == "tests/test_tutorial.py"]
+    files += [ROOT / name for name in ("README.md", "CONTRIBUTING.md")]
+    files += sorted((ROOT / "python" / "lasthop" / "studies").glob("*/README.md"))
+    found = [line for file in files for line in shell_lines(file.read_text(encoding="utf-8"))]
+    assert [line for line in found if not any(line.startswith(start) for start in SHELL)] == []
+    assert [start for start in SHELL if not any(line.startswith(start) for line in found)] == []
+
+
+def test_a_block_without_a_language_has_no_command_and_toml_stands_in_fences() -> None:
+    """What stands otherwise is run or read by no test."""
+    for page in PAGES:
+        text = text_of(page)
+        blocks = re.findall(r"^```(.*)\n((?:(?!```).*\n)*?)```", text, re.MULTILINE)
+        assert [b for language, b in blocks if not language and b.startswith("lasthop ")] == [], page
+        outside = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+        assert re.findall(r"^    \[{1,2}[a-z][\w.]*\]{1,2}$", outside, re.MULTILINE) == [], page
 
 
 @pytest.mark.parametrize(

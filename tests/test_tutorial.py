@@ -152,15 +152,25 @@ def commands_of(page: str) -> list[tuple[str, list[str]]]:
 
 
 @pytest.mark.parametrize(
-    ("page", "at_least"), [("tutorial-slow-flow.md", 13), ("tutorial-handover.md", 8), ("tutorial-own-control.md", 6)]
+    ("page", "at_least"),
+    [
+        ("tutorial-slow-flow.md", 13),
+        ("tutorial-handover.md", 8),
+        ("tutorial-own-control.md", 6),
+        ("guides/export.md", 2),
+        ("../README.md", 1),
+    ],
 )
 def test_a_tutorial_prints_what_the_page_says(page: str, at_least: int, tmp_path: Path) -> None:
     """Each command as it stands there, in one shell after the other.
 
     `...` stands for lines that are left out.
     """
-    commands = commands_of((DOCS / page).read_text(encoding="utf-8"))
+    text = (DOCS / page).read_text(encoding="utf-8")
+    commands = commands_of(text)
     assert len(commands) >= at_least
+    for name, scenario in re.findall(r"^```toml\n# ([a-z]+\.toml)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        (tmp_path / name).write_text(scenario, encoding="utf-8")
     for file in (DOCS / "tutorial").glob("*.py"):
         shutil.copy(file, tmp_path)
     has_tshark = shutil.which("tshark") is not None
