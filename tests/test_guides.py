@@ -168,7 +168,7 @@ def test_each_reason_belongs_to_a_command_or_snippet() -> None:
 
 
 def shell_lines(text: str) -> Iterator[str]:
-    """Lines for a shell: those of `sh` fences, and indented ones that begin with a program's name."""
+    """Lines for a shell: of `sh` fences, and indented ones that begin with a program's name."""
     for block in re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
         joined = re.sub(r"\\\n\s*", "", block)
         yield from (line for line in joined.splitlines() if line and not line.startswith("#"))

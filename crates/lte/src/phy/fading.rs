@@ -565,7 +565,7 @@ mod tests {
         let all = RbSet::range(0, 50);
         let (mut one, mut other) = (new(), new());
         let first = one.row(a, b, Tti(5), all).to_vec();
-        assert_eq!(first, one.row(b, a, Tti(900), all), "nobody moves");
+        assert_eq!(first, one.row(b, a, Tti(900), all), "without movement");
         let moving = one.row(a, c, Tti(900), all).to_vec();
         assert_ne!(first, moving);
         assert_eq!(moving, other.row(c, a, Tti(900), all), "whatever was evaluated before");

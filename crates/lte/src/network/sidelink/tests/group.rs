@@ -185,7 +185,7 @@ fn receivers_join_the_transmissions_of_a_block() {
     }
     assert_eq!(w.dropped.len() + w.delivered.len(), 2 * n as usize);
     let stats = w.network.view().sidelinks().stats(0).unwrap();
-    assert_eq!((stats.blocks, stats.retransmissions), (n, n), "sent again whoever has it");
+    assert_eq!((stats.blocks, stats.retransmissions), (n, n), "sent again, whichever listener has it");
 }
 
 /// Reception by each receiver's path loss: with the MCS for 20 m, a receiver 20 m away decodes
