@@ -3,8 +3,8 @@
 //! A PI controller of the queueing delay gives p'. Classic packets are dropped or marked with p_C =
 //! p'^2, L4S packets are marked with the larger of p_CL = k p' and their own threshold's
 //! probability; so both get similar rates for any number of flows. Beyond p_CL = 1 the overload
-//! rules of appendix A.2 hold. The names are those of the RFC's pseudo-code; `aqm/coupled.rs` names
-//! the text of it that was read.
+//! rules of appendix A.2 hold. The names are those of the RFC's pseudo-code; `aqm/coupled.rs` has
+//! the difference from it.
 
 use lasthop_units::{Bytes, Duration, Instant, Ratio};
 use schemars::JsonSchema;

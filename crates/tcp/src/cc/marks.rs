@@ -1,9 +1,9 @@
 //! The common part of the controls that use the share of marks: DCTCP's estimate (RFC 8257 section
 //! 3.3).
 //!
-//! The RFC itself was not available. Its sections 3.2, 3.3 (steps 1 to 8) and 3.5 were compared as
-//! three programs quote them: a DCTCP for ns-3 of NITK Surathkal, one for the Click router by Nokia
-//! Bell Labs, and Linux commit aecfde23108b.
+//! Steps 1 to 9 of RFC 8257 section 3.3 and RFC 8257 section 3.5 were compared with the RFC and with
+//! three programs: a DCTCP for ns-3 of NITK Surathkal, one for the Click router by Nokia Bell Labs,
+//! and Linux commit aecfde23108b.
 
 use super::{AckSample, Congestion, Observer, Signal};
 

@@ -7,14 +7,13 @@
 //! both Classic and Scalable TCP, CoNEXT 2016). In one queue packets are not reordered, so it may
 //! stand below PDCP; L4S packets then wait behind Classic ones.
 //!
-//! The RFC itself was not available. The pseudo-code was compared with two programs that have its
-//! names and comments, picoquic's dualq and netsim's dualPi2; not all quotations in this file were
-//! found there. Linux 6.18's sch_dualpi2.c was read. None agrees with this file in all:
-//! - In overload both decide the mark with the counter that also decides the drop. Here what is not
-//!   dropped is marked.
-//! - picoquic marks with p'_L where this file takes the larger of that and p_CL.
-//! - Linux draws at random, marks or drops no packet while less than two MTUs wait in all, and
-//!   marks an L4S packet by its threshold for any decision of p_CL.
+//! This is the pseudo-code of RFC 9332 appendix A.1 and A.2, with one difference: in overload the
+//! RFC decides the mark of a packet that is not dropped with the counter that also decides the drop
+//! (p_CL is 1 or more then). Here such a packet is marked. Other programs differ:
+//! - picoquic's dualq and netsim's dualPi2 treat overload as the RFC does. picoquic marks with p'_L
+//!   where the RFC takes the larger of that and p_CL.
+//! - Linux 6.18's sch_dualpi2.c draws at random, marks or drops no packet while less than two MTUs
+//!   wait in all, and marks an L4S packet by its threshold for any decision of p_CL.
 //! - netsim's second `recur` takes p_C, and its L4S packets include ECT(0). Here they are ECT(1)
 //!   and CE.
 
