@@ -1,9 +1,9 @@
 //! The common part of the controls that use the share of marks: DCTCP's estimate (RFC 8257 section
 //! 3.3).
 //!
-//! Steps 1 to 9 of RFC 8257 section 3.3 and RFC 8257 section 3.5 were compared with the RFC and with
-//! three programs: a DCTCP for ns-3 of NITK Surathkal, one for the Click router by Nokia Bell Labs,
-//! and Linux commit aecfde23108b.
+//! Steps 1 to 9 of RFC 8257 section 3.3 and RFC 8257 section 3.5 were compared with the RFC, and
+//! with three programs: a DCTCP for ns-3 of NITK Surathkal, one for the Click router by Nokia Bell
+//! Labs, and Linux commit aecfde23108b.
 
 use super::{AckSample, Congestion, Observer, Signal};
 
