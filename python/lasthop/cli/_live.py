@@ -129,7 +129,7 @@ def live(
     _output.warnings(checked.warnings)
     for flow in checked.core.left_out():
         _output.note(f"flow {flow} is left out, or some of its pairs of ends are: an end of it is external")
-    outside = [node for node, device in plan["devices"] if device != "none"]
+    outside = [node for node, _ in plan["devices"]]
     if len(outside) > 1:
         names = " and ".join(outside)
         _output.note(
@@ -195,6 +195,12 @@ def _run(
             _output.note(f"the program of {program['node']} has ended {how}: {program['command']}")
     for text in losses_of_devices(measured):
         _output.note(text)
+    *others, last = measured["programs"] or [None]
+    if measured["ended_by"] == "duration" and others and all(p["status"] == 0 for p in others):
+        _output.note(
+            f"the run ends with the last program in the order of the options, and that of {last['node']} has not "
+            f"ended: {last['command']}"
+        )
     if stopped is not None:
         raise stopped
     if (gone := measured["device_gone_at"]) is not None:
@@ -249,9 +255,12 @@ def _check(as_json: bool) -> int:
         _output.json_object({"ok": enough, "user": os.geteuid() if hasattr(os, "geteuid") else None, "found": found})
         return 0 if enough else FAILED
     for item in found:
-        _output.line(f"{'yes' if item['ok'] else 'no ':3}  {item['what']}: {item['found']}")
+        # Only the first one is required.
+        has = "yes" if item["ok"] else "no" if item is found[0] else "note"
+        _output.line(f"{has:4}  {item['what']}: {item['found']}")
         if item["remedy"]:
-            _output.line(f"     {item['remedy']}")
+            _output.line(f"      {item['remedy']}")
     if not enough:
         raise mistake("this machine cannot run scenarios live", "the remedy stands above")
+    _output.line("This machine can run scenarios live.")
     return 0
