@@ -41,7 +41,7 @@ pub const LOSS: Bounds = Bounds { low: 0.0, high: 200.0, text: "0 dB to 200 dB: 
 /// Noise figure: 0 dB is a receiver that adds no noise.
 pub const NOISE_FIGURE: Bounds =
     Bounds { low: 0.0, high: 50.0, text: "0 dB to 50 dB: no receiver is better than thermal noise" };
-/// Standard deviation of shadowing [dB]; TR 38.901 table 7.4.1-1 has up to 8.2 dB.
+/// Standard deviation of shadowing [dB]; TR 38.901 table 7.4.1-1 has up to 8.29 dB.
 pub const SHADOWING: Bounds = Bounds { low: 0.0, high: 50.0, text: "0 dB to 50 dB: a standard deviation" };
 /// Height above ground, aircraft included.
 pub const HEIGHT: Bounds = Bounds { low: 0.0, high: 100e3, text: "a height of 0 m to 100 km" };
