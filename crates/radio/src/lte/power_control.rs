@@ -17,8 +17,8 @@ pub struct PowerControlConfig {
     pub alpha: f64,
     /// How transmit power control commands act.
     pub closed_loop: ClosedLoop,
-    /// P_SRS_OFFSET, 0 to 15 (clause 5.1.3.1): the sounding signal is sent 1.5 times this less 10.5
-    /// dB above PUSCH (for K_S = 0), so 7 means 0 dB.
+    /// P_SRS_OFFSET, 0 to 15 (TS 36.213 clause 5.1.3.1): the sounding signal is sent 1.5 times this
+    /// less 10.5 dB above PUSCH (for K_S = 0), so 7 means 0 dB.
     pub srs_offset: u8,
 }
 
