@@ -109,6 +109,74 @@ switches! {
     BoundNotLowered: Of::One(CcName::Bbr3);
     /// BBR v3: application-limited samples replace the largest bandwidth.
     AppLimitedSamplesCount: Of::One(CcName::Bbr3);
+    /// BBR v3: a plateau sets full_bw_reached and not full_bw_now.
+    FullBwNowNotSet: Of::One(CcName::Bbr3);
+    /// BBR v3: losses end STARTUP without full_bw_reached.
+    StartupLossWithoutFullBw: Of::One(CcName::Bbr3);
+    /// BBR v3: losses that end STARTUP set no `inflight_longterm`.
+    StartupLossWithoutBound: Of::One(CcName::Bbr3);
+    /// BBR v3: a single loss ends STARTUP.
+    AnyLossEndsStartup: Of::One(CcName::Bbr3);
+    /// BBR v3: DRAIN paces at 0.35, as version 1.
+    DrainGainOfV1: Of::One(CcName::Bbr3);
+    /// BBR v3: DRAIN ends at 0.8 of the inflight of its rule.
+    DrainLate: Of::One(CcName::Bbr3);
+    /// BBR v3: DRAIN ends by its rounds alone, and paces at 0.1.
+    DrainByRoundsAlone: Of::One(CcName::Bbr3);
+    /// BBR v3: DRAIN is followed by PROBE_REFILL.
+    DrainToRefill: Of::One(CcName::Bbr3);
+    /// BBR v3: PROBE_UP has four times its gains, and its losses set no bound.
+    UpAtFourTimes: Of::One(CcName::Bbr3);
+    /// BBR v3: PROBE_DOWN paces at 0.75, as version 1.
+    DownGainOfV1: Of::One(CcName::Bbr3);
+    /// BBR v3: PROBE_DOWN ends at 0.9 of the inflight of its rule.
+    DownLate: Of::One(CcName::Bbr3);
+    /// BBR v3: PROBE_DOWN is followed by PROBE_UP where PROBE_CRUISE is due.
+    DownToUp: Of::One(CcName::Bbr3);
+    /// BBR v3: a probe begins after half of bw_probe_wait.
+    ProbesEarly: Of::One(CcName::Bbr3);
+    /// BBR v3: a probe begins after half as many rounds again.
+    ProbesRoundsLate: Of::One(CcName::Bbr3);
+    /// BBR v3: bw_probe_wait is 1 to 2 s.
+    ShortProbeWait: Of::One(CcName::Bbr3);
+    /// BBR v3: the first PROBE_REFILL is followed by PROBE_DOWN.
+    FirstRefillToDown: Of::One(CcName::Bbr3);
+    /// BBR v3: losses in PROBE_UP lead to PROBE_REFILL.
+    UpLossToRefill: Of::One(CcName::Bbr3);
+    /// BBR v3: too much in flight is not kept in prev_probe_too_high.
+    TooHighNotKept: Of::One(CcName::Bbr3);
+    /// BBR v3: PROBE_UP does not raise `inflight_longterm`.
+    BoundNotRaised: Of::One(CcName::Bbr3);
+    /// BBR v3: the step of `inflight_longterm` in PROBE_UP grows by one in the place of doubling.
+    LinearUpStep: Of::One(CcName::Bbr3);
+    /// BBR v3: PROBE_RTT comes after 4 s.
+    ProbeRttEarly: Of::One(CcName::Bbr3);
+    /// BBR v3: PROBE_RTT comes after 6 s.
+    ProbeRttLate: Of::One(CcName::Bbr3);
+    /// BBR v3: PROBE_RTT never comes.
+    NoProbeRtt: Of::One(CcName::Bbr3);
+    /// BBR v3: PROBE_RTT lowers the pace and not the window.
+    ProbeRttByPace: Of::One(CcName::Bbr3);
+    /// BBR v3: PROBE_RTT lasts 400 ms.
+    LongProbeRtt: Of::One(CcName::Bbr3);
+    /// BBR v3: PROBE_RTT is followed by PROBE_REFILL.
+    ProbeRttToRefill: Of::One(CcName::Bbr3);
+    /// BBR v3: PROBE_RTT returns to STARTUP by way of PROBE_DOWN.
+    ProbeRttByWayOfDown: Of::One(CcName::Bbr3);
+    /// BBR v3: the pipe counts as full after PROBE_RTT.
+    ProbeRttMeansFull: Of::One(CcName::Bbr3);
+    /// BBR v3: the window's gain is 1.5.
+    SmallWindowGain: Of::One(CcName::Bbr3);
+    /// BBR v3: twice what bunched ACKs bring is measured.
+    ExtraAckedDoubled: Of::One(CcName::Bbr3);
+    /// BBR v3: losses leave 0.3 of the short-term bounds, whatever the round has delivered.
+    ShortTermTooLow: Of::One(CcName::Bbr3);
+    /// BBR v3: what is saved at a loss is zero.
+    SavesZero: Of::One(CcName::Bbr3);
+    /// BBR v3: the state before the loss is not saved.
+    StateNotSaved: Of::One(CcName::Bbr3);
+    /// BBR v3: an undo sets the short-term bounds to half of the model.
+    UndoToHalf: Of::One(CcName::Bbr3);
 }
 
 /// The controls that have no ssthresh of a window: they set the window otherwise.

@@ -55,29 +55,37 @@ impl Bbr3 {
     pub(super) fn check_startup_done(&mut self, ack: &AckSample, s: &Sample) {
         // "CheckStartupHighLoss": a round of fast recovery with many lost ranges and more than 2 %
         // of loss.
-        let high_loss = self.state == State::Startup
-            && self.short.loss_round_start
+        let many = self.short.loss_round_start
             && ack.state == CaState::Recovery
             && self.short.loss_events >= STARTUP_FULL_LOSS_COUNT
             && s.is_too_high()
             && !(s.app_limited && self.errs(Mutant::StartupLossNotWhenAppLimited));
+        let any = self.short.loss_events > 0 && self.errs(Mutant::AnyLossEndsStartup);
+        let high_loss = self.state == State::Startup && (many || any);
         if high_loss && !self.full.reached {
             self.undo.state = Some(State::Startup);
-            self.full.reached = true;
-            self.inflight_longterm = self.bdp().max(self.short.inflight_latest);
+            self.full.reached = !self.errs(Mutant::StartupLossWithoutFullBw);
+            if !self.errs(Mutant::StartupLossWithoutBound) {
+                self.inflight_longterm = self.bdp().max(self.short.inflight_latest);
+            }
         }
-        if self.state == State::Startup && self.full.reached {
+        if self.state == State::Startup && (self.full.reached || high_loss) {
             self.state.go(State::Drain);
             self.drain_start_round = self.rounds.count;
         }
     }
 
     pub(super) fn check_drain_done(&mut self, ack: &AckSample) {
-        let drained = ack.in_flight as f64 / self.mss <= self.inflight(self.bw, 1.0);
+        let part = if self.errs(Mutant::DrainLate) { 0.8 } else { 1.0 };
+        let drained = ack.in_flight as f64 / self.mss <= part * self.inflight(self.bw, 1.0)
+            && !self.errs(Mutant::DrainByRoundsAlone);
         let late = self.rounds.count > self.drain_start_round + DRAIN_ROUNDS
             && !self.errs(Mutant::DrainWithoutLimit);
         let errs = self.errs(Mutant::DrainOneAck);
         if self.state == State::Drain && (drained || late || errs) {
+            if self.errs(Mutant::DrainToRefill) {
+                return self.start_refill();
+            }
             self.start_down(ack.now);
         }
     }
@@ -87,7 +95,8 @@ impl Bbr3 {
         self.probe.up_per_segment = f64::INFINITY;
         // "PickProbeWait": 0 or 1 rounds ahead, 2 to 3 s.
         self.probe.rounds_since = u32::from(self.random.next() >= 0.5);
-        self.probe.wait = Duration::from_secs_f64(2.0 + self.random.next());
+        let least = if self.errs(Mutant::ShortProbeWait) { 1.0 } else { 2.0 };
+        self.probe.wait = Duration::from_secs_f64(least + self.random.next());
         self.probe.since = now;
         self.probe.phase = AckPhase::Stopping;
         self.start_round();
@@ -121,7 +130,17 @@ impl Bbr3 {
         let down = self.state == State::Up && self.is_time_to_go_down(ack, s, flight);
         match *self.state {
             State::Down | State::Cruise if self.is_time_to_probe(ack.now) => self.start_refill(),
-            State::Down if self.is_time_to_cruise(flight) => self.state.go(State::Cruise),
+            State::Down if self.is_time_to_cruise(flight) => {
+                if self.errs(Mutant::DownToUp) {
+                    return self.start_up(s);
+                }
+                self.state.go(State::Cruise);
+            }
+            State::Refill
+                if self.rounds.start && self.max_bw.count == 1 && self.errs(Mutant::FirstRefillToDown) =>
+            {
+                self.start_down(ack.now);
+            }
             State::Refill if self.rounds.start => {
                 self.probe.is_sample = true;
                 self.start_up(s);
@@ -138,13 +157,16 @@ impl Bbr3 {
         if self.state == State::Down && self.errs(Mutant::NoProbeFromDown) {
             return false;
         }
-        now > self.probe.since.saturating_add(self.probe.wait)
-            || f64::from(self.probe.rounds_since) >= self.target_inflight().min(RENO_ROUNDS)
+        let wait = if self.errs(Mutant::ProbesEarly) { self.probe.wait / 2 } else { self.probe.wait };
+        let part = if self.errs(Mutant::ProbesRoundsLate) { 1.5 } else { 1.0 };
+        now > self.probe.since.saturating_add(wait)
+            || f64::from(self.probe.rounds_since) >= part * self.target_inflight().min(RENO_ROUNDS)
     }
 
     fn is_time_to_cruise(&self, flight: f64) -> bool {
         let headroom = flight <= self.inflight_with_headroom() || self.errs(Mutant::NoHeadroom);
-        headroom && flight <= self.inflight(self.max_bw.get(), 1.0)
+        let part = if self.errs(Mutant::DownLate) { 0.9 } else { 1.0 };
+        headroom && flight <= part * self.inflight(self.max_bw.get(), 1.0)
     }
 
     fn is_time_to_go_down(&mut self, ack: &AckSample, s: &Sample, flight: f64) -> bool {
@@ -187,7 +209,7 @@ impl Bbr3 {
     }
 
     fn probe_upward(&mut self, ack: &AckSample) {
-        if !ack.cwnd_limited || self.cwnd < self.inflight_longterm {
+        if !ack.cwnd_limited || self.cwnd < self.inflight_longterm || self.errs(Mutant::BoundNotRaised) {
             return;
         }
         self.probe.up_acked += ack.segments();
@@ -202,7 +224,8 @@ impl Bbr3 {
     }
 
     fn raise_slope(&mut self) {
-        let growth = f64::from(1u32 << self.probe.up_rounds);
+        let linear = self.errs(Mutant::LinearUpStep);
+        let growth = f64::from(if linear { 1 + self.probe.up_rounds } else { 1u32 << self.probe.up_rounds });
         let more = u32::from(!self.errs(Mutant::ConstantUpStep));
         self.probe.up_rounds = (self.probe.up_rounds + more).min(MOST_UP_ROUNDS);
         self.probe.up_per_segment = (self.cwnd / growth).max(1.0);
@@ -210,13 +233,16 @@ impl Bbr3 {
 
     /// "HandleInflightTooHigh".
     pub(super) fn handle_inflight_too_high(&mut self, now: Instant, inflight: f64, app_limited: bool) {
-        self.probe.too_high = true;
+        self.probe.too_high = !self.errs(Mutant::TooHighNotKept);
         self.probe.is_sample = false;
-        if !app_limited && !self.errs(Mutant::BoundNotLowered) {
+        if !app_limited && !self.errs(Mutant::BoundNotLowered) && !self.errs(Mutant::UpAtFourTimes) {
             self.inflight_longterm = inflight.max(self.target_inflight() * BETA);
         }
         if self.state == State::Up {
-            self.undo.state = Some(State::Up);
+            self.undo.state = Some(State::Up).filter(|_| !self.errs(Mutant::StateNotSaved));
+            if self.errs(Mutant::UpLossToRefill) {
+                return self.start_refill();
+            }
             self.start_down(now);
         }
     }
@@ -242,8 +268,12 @@ impl Bbr3 {
         self.limited_until = (self.delivered + ack.in_flight).max(1);
         match self.probe_rtt.done_at {
             None if ack.in_flight as f64 / self.mss <= self.probe_rtt_cwnd() => {
-                let parts = if self.errs(Mutant::ShortProbeRtt) { 10 } else { 1 };
-                self.probe_rtt.done_at = Some(ack.now + PROBE_RTT_DURATION / parts);
+                let held = match self.mutant {
+                    Some(Mutant::ShortProbeRtt) => PROBE_RTT_DURATION / 10,
+                    Some(Mutant::LongProbeRtt) => PROBE_RTT_DURATION * 2,
+                    _ => PROBE_RTT_DURATION,
+                };
+                self.probe_rtt.done_at = Some(ack.now + held);
                 self.probe_rtt.round_done = false;
                 self.start_round();
             }
@@ -267,10 +297,16 @@ impl Bbr3 {
 
     fn exit_probe_rtt(&mut self, now: Instant) {
         self.short.unbound();
-        if self.full.reached || self.errs(Mutant::ProbeRttToCruise) {
+        self.full.reached |= self.errs(Mutant::ProbeRttMeansFull);
+        if self.full.reached && self.errs(Mutant::ProbeRttToRefill) {
+            self.start_refill();
+        } else if self.full.reached || self.errs(Mutant::ProbeRttToCruise) {
             self.start_down(now);
             self.state.go(State::Cruise);
         } else {
+            if self.errs(Mutant::ProbeRttByWayOfDown) {
+                self.start_down(now);
+            }
             self.state.go(State::Startup);
         }
     }

@@ -222,6 +222,20 @@ impl Bbr3 {
     fn errs(&self, mutant: Mutant) -> bool {
         self.mutant == Some(mutant)
     }
+    /// Pacing and window gains.
+    fn gains(&self) -> (f64, f64) {
+        let right = self.state.gains();
+        match (self.mutant, *self.state) {
+            (None, _) => right,
+            (Some(Mutant::DrainGainOfV1), State::Drain) => (0.35, right.1),
+            (Some(Mutant::DrainByRoundsAlone), State::Drain) => (0.1, right.1),
+            (Some(Mutant::UpAtFourTimes), State::Up) => (4.0 * right.0, 4.0 * right.1),
+            (Some(Mutant::DownGainOfV1), State::Down) => (0.75, right.1),
+            (Some(Mutant::ProbeRttByPace), State::ProbeRtt) => (0.3, DEFAULT_CWND_GAIN),
+            (Some(Mutant::SmallWindowGain), _) => (right.0, right.1.min(1.5)),
+            _ => right,
+        }
+    }
     fn min_pipe_cwnd(&self) -> f64 {
         if self.errs(Mutant::FloorOfOne) { 1.0 } else { MIN_PIPE_CWND }
     }
@@ -282,8 +296,13 @@ impl Bbr3 {
     }
 
     fn max_inflight(&self) -> f64 {
-        let extra = if self.errs(Mutant::WindowWithoutExtra) { 0.0 } else { self.aggregation.extra() };
-        self.quantised(self.state.gains().1 * self.bdp() + extra)
+        let extra = if self.errs(Mutant::WindowWithoutExtra) { 0.0 } else { self.extra_acked() };
+        self.quantised(self.gains().1 * self.bdp() + extra)
+    }
+
+    fn extra_acked(&self) -> f64 {
+        let parts = if self.errs(Mutant::ExtraAckedDoubled) { 2.0 } else { 1.0 };
+        parts * self.aggregation.extra()
     }
 
     fn set_window(&mut self, ack: &AckSample) {
@@ -295,7 +314,7 @@ impl Bbr3 {
             self.cwnd += acked;
         }
         self.cwnd = self.cwnd.max(self.min_pipe_cwnd());
-        if self.state == State::ProbeRtt {
+        if self.state == State::ProbeRtt && !self.errs(Mutant::ProbeRttByPace) {
             self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());
         }
         // "BoundCwndForModel".
@@ -320,6 +339,9 @@ impl Bbr3 {
     fn save_state_upon_loss(&mut self) {
         self.save_cwnd();
         self.undo = Undo { state: None, short: self.short, inflight_longterm: self.inflight_longterm };
+        if self.errs(Mutant::SavesZero) {
+            (self.undo.short.bw, self.undo.short.inflight, self.undo.inflight_longterm) = (0.0, 0.0, 0.0);
+        }
     }
 
     /// "HandleLostPacket" for what an ACK or a timeout made known as lost.
@@ -387,7 +409,7 @@ impl CongestionControl for Bbr3 {
         self.previous = ack.state;
         let sample = Sample::new(&rate, self.mss);
         self.update_model_and_state(ack, &sample);
-        self.set_pacing_rate(self.state.gains().0);
+        self.set_pacing_rate(self.gains().0);
         if ack.delivered > 0 {
             self.set_window(ack);
         }
@@ -427,6 +449,9 @@ impl CongestionControl for Bbr3 {
             }
             Some(State::Up) if !matches!(*self.state, State::Up | State::ProbeRtt) => self.start_refill(),
             _ => {}
+        }
+        if self.errs(Mutant::UndoToHalf) {
+            (self.short.bw, self.short.inflight) = (0.5 * self.max_bw.get(), 0.5 * self.cwnd);
         }
     }
     /// "HandleRestartFromIdle". C.app_limited is set by the sender and by ProbeRTT.

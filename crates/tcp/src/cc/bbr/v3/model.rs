@@ -64,8 +64,8 @@ impl MinRtt {
     pub(super) fn begin(&mut self, now: Instant, rtt: Option<Duration>) {
         *self = MinRtt { min: rtt, at: now, probe: rtt, probe_at: now, probe_expired: false };
     }
-    pub(super) fn update(&mut self, now: Instant, rtt: Option<Duration>) {
-        self.probe_expired = now > self.probe_at.saturating_add(PROBE_RTT_INTERVAL);
+    pub(super) fn update(&mut self, now: Instant, rtt: Option<Duration>, interval: Duration) {
+        self.probe_expired = now > self.probe_at.saturating_add(interval);
         if let Some(rtt) = rtt
             && (self.probe.is_none_or(|m| rtt < m) || self.probe_expired)
         {
@@ -104,8 +104,9 @@ impl FullPipe {
         }
         self.count += 1;
         let rounds = if mutant == Some(Mutant::FullAfterOneRound) { 1 } else { FULL_BW_ROUNDS };
-        self.now = self.count >= rounds;
-        self.reached |= self.now;
+        let full = self.count >= rounds;
+        self.reached |= full;
+        self.now = full && mutant != Some(Mutant::FullBwNowNotSet);
     }
 }
 
@@ -210,7 +211,7 @@ impl Bbr3 {
         self.check_startup_done(ack, s);
         self.check_drain_done(ack);
         self.update_cycle(ack, s);
-        self.min_rtt.update(ack.now, ack.rtt);
+        self.min_rtt.update(ack.now, ack.rtt, self.probe_rtt_interval());
         self.check_probe_rtt(ack);
         if self.short.loss_round_start {
             self.short.bw_latest = s.rate;
@@ -218,6 +219,15 @@ impl Bbr3 {
             self.short.loss_events = 0;
         }
         self.bw = self.max_bw.get().min(self.short.bw);
+    }
+
+    fn probe_rtt_interval(&self) -> Duration {
+        match self.mutant {
+            Some(Mutant::ProbeRttEarly) => Duration::from_secs(4),
+            Some(Mutant::ProbeRttLate) => Duration::from_secs(6),
+            Some(Mutant::NoProbeRtt) => Duration::MAX,
+            _ => PROBE_RTT_INTERVAL,
+        }
     }
 
     fn update_latest_signals(&mut self, s: &Sample) {
@@ -261,5 +271,8 @@ impl Bbr3 {
         let inflight = if n.inflight.is_infinite() { self.cwnd } else { n.inflight };
         n.bw = n.bw_latest.max(BETA * bw);
         n.inflight = n.inflight_latest.max(BETA * inflight);
+        if self.mutant == Some(Mutant::ShortTermTooLow) {
+            (n.bw, n.inflight) = (0.3 * bw, 0.3 * inflight);
+        }
     }
 }

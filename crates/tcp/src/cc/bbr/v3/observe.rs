@@ -55,7 +55,7 @@ impl AckPhase {
 
 impl Bbr3 {
     pub(super) fn show(&self, o: &mut Observer<'_>) {
-        let (pacing_gain, cwnd_gain) = self.state.gains();
+        let (pacing_gain, cwnd_gain) = self.gains();
         o.trail("bbr.state", "state of BBR's state machine", &State::NAMES, &self.state, State::name);
         o.count("bbr.round_count", "rounds", "packet-timed round trips", self.rounds.count);
         o.number("bbr.pacing_gain", "", "factor of the pacing rate", pacing_gain);
@@ -156,7 +156,7 @@ impl Bbr3 {
             "bbr.extra_acked",
             "segments",
             "most acknowledged beyond the rate in ten rounds",
-            self.aggregation.extra(),
+            self.extra_acked(),
         );
         o.number(
             "bbr.inflight_longterm",
