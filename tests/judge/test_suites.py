@@ -5,6 +5,8 @@ And that published numbers come out.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,52 @@ def test_the_anchors_hold(tmp_path: Path) -> None:
     assert all("cause is known" in " ".join(row.notes) or "derives why" in " ".join(row.notes)
                for row in found.rows if row.id in missed)  # fmt: skip
     assert set(verdicts.values()) == {"pass"}
+    (highspeed,) = (row for row in found.rows if row.id == "ANCHOR-HSTCP-RESPONSE")
+    for point in highspeed.points:  # the rows of Linux explain what the RFC's do not
+        assert {c["name"]: c["holds"] for c in point["checks"]}["pass.2"]
+
+
+#: Windows of tcp_highspeed.c of Linux 6.1, from 38 segments on.
+ROWS = (38, 118, 221, 347, 495, 663, 851, 1058, 1284, 1529, 1793, 2076, 2378, 2699, 3039, 3399, 3778)
+
+
+def _mean_window(p: float, growth: Callable[[float, float], float]) -> float:
+    """The mean window of HighSpeed TCP that loses after each 1/p segments, by steps of 1/20 round.
+
+    Args:
+        p: losses per segment.
+        growth: a(w) of w and b(w).
+    """
+    w, sent, cycles, total, rounds = 38.0, 0.0, 0, 0.0, 0.0
+    while cycles < 150:
+        share = max(0.0, math.log(w / 38)) / math.log(83_000 / 38)  # RFC 3649 section 5, b(w)
+        cut = 0.5 + (0.1 - 0.5) * share
+        sent += w / 20
+        w += growth(w, cut) / 20
+        if cycles > 50:
+            total, rounds = total + w / 20, rounds + 1 / 20
+        if sent >= 1 / p:
+            sent, w, cycles = sent - 1 / p, w * (1 - cut), cycles + 1
+    return total / rounds
+
+
+def test_the_windows_of_highspeed_by_two_readings() -> None:
+    """By Linux's rows, and by the formula of ns-2's program; RFC 3649 has 38, 263 and 1795."""
+
+    def linux(w: float, _: float) -> float:
+        return 1 + sum(w > row for row in ROWS)
+
+    def formula(w: float, b: float) -> float:
+        if w <= 38:
+            return 1.0
+        p = 1.5 / 38**2 * (w / 38) ** (math.log(1e-7 * 38**2 / 1.5) / math.log(83_000 / 38))
+        return float(w * w * p * 2 * b / (2 - b))
+
+    (case,) = (c for c in load_suite("anchors").cases if c.id == "ANCHOR-HSTCP-RESPONSE")
+    for path in case.paths:
+        of = path.parameters
+        assert _mean_window(1 / of["every"], linux) == pytest.approx(of["linux"], rel=0.01)
+        assert _mean_window(1 / of["every"], formula) == pytest.approx(of["expected"], rel=0.1)
 
 
 def test_the_sheet_of_rfc_9743_has_every_row() -> None:
