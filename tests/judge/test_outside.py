@@ -32,7 +32,9 @@ def test_odd_cases_that_are_right(tmp_path: Path) -> None:
     assert "<script>alert" not in page  # a title is text
 
 
-def judged(tmp_path: Path, check: str = "1 > 0", scenario: str = "", rate: str = "1 Mbit/s") -> tuple[str, str]:
+def judged(
+    tmp_path: Path, check: str = "min(cwnd, start, end) > 0", scenario: str = "", rate: str = "1 Mbit/s"
+) -> tuple[str, str]:
     """Verdict and reason of a case."""
     file = tmp_path / "x.toml"
     file.write_text(CASE.format(check=check, scenario=scenario, rate=rate), encoding="utf-8-sig")
@@ -43,10 +45,10 @@ def judged(tmp_path: Path, check: str = "1 > 0", scenario: str = "", rate: str =
 @pytest.mark.parametrize(
     ("check", "why"),
     [
-        ("1 / (2 - 2) > 1", "a division by 0"),
-        ("10 ^ 400 > 1", "a number above 1.8e308"),
-        ("log2(0) < 0", "a division by 0"),
-        ("sqrt(0 - 1) >= 0", "has no value"),
+        ("1 / (2 - 2) > 1 or max(cwnd, start, end) < 0", "a division by 0"),
+        ("10 ^ 400 > max(cwnd, start, end)", "a number above 1.8e308"),
+        ("log2(0) < min(cwnd, start, end)", "a division by 0"),
+        ("sqrt(0 - 1) >= min(cwnd, start, end)", "has no value"),
         ("all(cwnd / (2 - 2) > 1, start, end)", "not known"),
         ("largest(delivered, 0 s, start, end) > 0", "0 intervals"),
     ],
@@ -90,6 +92,10 @@ def test_a_wrong_value_is_shown_where_it_is_written(scenario: str, rate: str, pl
         ("goodput_of('judge', start, end) > 1", 21, "no flow fits 'judge'", "did you mean 'judged'?"),
         ("flow('other', cwnd) > 1", 15, "no flow fits 'other'", "there are: judged"),
         ("cwnd / 0 > 1", 17, "a division by 0", "never be known"),
+        ("quantile(cwnd, -5 %, start, end) > 1", 25, "a quantile is from 0 to 1", "0.95, or 95 %"),
+        ("completion_of('judged', 95) > 1 s", 34, "a quantile is from 0 to 1", "0.95, or 95 %"),
+        ("1 = 1", 10, "does not depend on the control", "max(cwnd, start, end) >= 4"),
+        ("end - start >= {rate} / {rate} * 1 s", 10, "does not depend on the control", "what the run has recorded"),
     ],
 )
 def test_a_value_without_a_meaning_is_shown_where_it_is_written(
@@ -100,6 +106,11 @@ def test_a_value_without_a_meaning_is_shown_where_it_is_written(
     assert f"x.toml:5:{column}\n" in str(error.value)
     assert message in str(error.value)
     assert remedy in str(error.value)
+
+
+def test_a_check_may_read_the_run_by_a_name_and_a_requirement_may_be_of_the_path(tmp_path: Path) -> None:
+    check = 'w >= 1"]\nrequires = ["{rate} > 1 kbit/s'
+    assert judged(tmp_path, check, "[case.let]\nw = 'max(cwnd, start, end)'")[0] == "pass"
 
 
 def test_a_source_of_which_no_reading_holds_is_broken(tmp_path: Path) -> None:
@@ -138,4 +149,4 @@ def test_a_file_that_cannot_be_read_has_a_remedy(content: bytes, said: tuple[str
 def test_a_power_of_a_power_needs_parentheses(tmp_path: Path) -> None:
     with pytest.raises(LasthopError, match="a power of a power"):
         judged(tmp_path, "2 ^ 3 ^ 2 = 512")
-    assert judged(tmp_path, "2 ^ -1 = 0.5")[0] == "pass"
+    assert judged(tmp_path, "2 ^ -1 = 0.5 and max(cwnd, start, end) > 0")[0] == "pass"

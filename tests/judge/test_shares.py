@@ -96,6 +96,25 @@ def test_how_long_a_rate_takes() -> None:
     assert of.settled("b", 8000, 0.1, 1, 2, 0, 4) == 4
 
 
+def test_a_transfer_that_is_not_complete_counts_with_the_time_to_the_end() -> None:
+    """Otherwise the slowest are missing, and who completes nothing is the fastest."""
+    flows = pa.table(
+        {
+            "flow": ["f-1", "f-2", "f-3", "f-4", "other"],
+            "start_s": [1.0, 2.0, 3.0, None, 0.0],
+            "end_s": [10.0] * 5,
+            "completion_s": [1.5, 4.0, None, None, None],
+        }
+    )
+    of = Shares(Tables({"flows": flows}))  # type: ignore[arg-type]
+    # 0.5, 2 and 7 s; the fourth does not begin.
+    assert of.completion("f-*", 0.5) == 2.0
+    assert of.completion("f-*", 1) == 7.0
+    assert of.completion("f-*", 0.75) == pytest.approx(4.5)
+    assert isinstance(of.completion("x", 0.5), Unknown)
+    assert isinstance(of.completion("f-4", 0.5), Unknown)
+
+
 def test_what_is_not_known_says_why() -> None:
     of = shares()
     for found, why in (

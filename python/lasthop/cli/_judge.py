@@ -40,6 +40,9 @@ GATE = 4
     metavar="N",
     help="Multiply rates, delays and buffers with factors of 0.8 to 1.25 that are drawn from N.",
 )
+@click.option(
+    "--seeds", type=click.IntRange(0, 1_000), default=0, metavar="N", help="Run noisy paths N times. [as the case says]"
+)
 @_runs.jobs_option
 @_runs.store_option
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder. [results/judge-CONTROL]")
@@ -112,7 +115,8 @@ def _judgement(control: str, suites: list[str], said: dict[str, Any]) -> Judgeme
 
     return Judgement(
         control, suites or None, cases=said["cases"], own=_own(said["own"]), quick=said["quick"], vary=said["vary"],
-        jobs=said["jobs"], store=said["store"], fresh=said["fresh"], switch=utf8(said["switch"]),
+        seeds=said["seeds"], jobs=said["jobs"], store=said["store"], fresh=said["fresh"], switch=utf8(said["switch"]),
+        beside=True,
     )  # fmt: skip
 
 
@@ -182,14 +186,15 @@ def _counted(case: Case) -> str:
 
 def _mutants(suites: list[str], said: dict[str, Any]) -> bool:
     """Whether each mutant is found by the check that it names."""
-    from lasthop.judging.mutants import try_mutants
+    from lasthop.judging.mutants import try_mutants, untried
     from lasthop.judging.suite import bundled, chosen, load_suite
 
     every = [chosen(load_suite(name), said["cases"]) for name in (suites or bundled())]
     with redirect_stdout(sys.stderr):
         found = list(try_mutants(every, quick=said["quick"], jobs=said["jobs"], store=said["store"]))
     if said["as_json"]:
-        _output.json_object({"mutants": [vars(tried) for tried in found]})
+        rest = [{"case": case, "check": check, "why": why} for case, check, why in untried(every)]
+        _output.json_object({"mutants": [vars(tried) for tried in found], "untried": rest})
     else:
         rows = [
             (t.case, t.mutant, "found" if t.found else "NOT FOUND", t.verdict, ", ".join(t.failed) or t.why)
@@ -197,6 +202,8 @@ def _mutants(suites: list[str], said: dict[str, Any]) -> bool:
         ]
         _output.table(("case", "mutant", "", "verdict", "fails"), rows, wrap=True)
         _output.line(f"{sum(t.found for t in found)} of {len(found)} mutants are found")
+        for case, check, why in untried(every):
+            _output.line(f"No mutant makes {case} {check} fail{f': {why}' if why else ''}")
     return all(tried.found for tried in found)
 
 

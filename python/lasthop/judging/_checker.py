@@ -35,6 +35,7 @@ from lasthop.judging._syntax import (
     Text,
     Tree,
     Unary,
+    parts_of,
 )
 
 _NUMERIC = (NUMBER, SERIES)
@@ -43,7 +44,9 @@ _TIMES = tuple(unit for unit, dimension in DIMENSIONS.items() if dimension == (1
 #: Functions of flows by the table that they read.
 _OF_SAMPLES = ("goodput_of", "jain_of", "starved_of", "time_to_reach", "time_to_settle", "spread_of")
 _OF_WINDOWS = ("loss_of", "marked_of", "wait_of", "delay_of", "carried_of")
-_OF_FLOWS = (*_OF_SAMPLES, *_OF_WINDOWS, "ecn_of", "burst_of")
+_OF_FLOWS = (*_OF_SAMPLES, *_OF_WINDOWS, "ecn_of", "burst_of", "completion_of")
+#: Functions that read a run whatever their arguments are.
+_OF_RUNS = (*_OF_FLOWS, "enter", "leave", "events", "goodput", "rounds", "metric", "flow")
 
 
 class Checker:
@@ -77,6 +80,26 @@ class Checker:
             raise ExpressionError(
                 f"this is {kind}, and a check must be true or false", "write a comparison, such as x < 3", *_place(tree)
             )
+
+    def of_run(self, tree: Tree) -> None:
+        """Checks that an expression depends on what a run has recorded.
+
+        Raises:
+            ExpressionError: it has one value for every control.
+        """
+        if not self._reads(tree):
+            raise ExpressionError(
+                "this does not depend on the control: no variable, event or metric of the run is in it",
+                "compare what the run has recorded, such as max(cwnd, start, end) >= 4", *_place(tree),
+            )  # fmt: skip
+
+    def _reads(self, tree: Tree) -> bool:
+        if isinstance(tree, Name):
+            let = self._names.let.get(tree.name)
+            return tree.name in self._names.variables if let is None else self._reads(let)
+        if isinstance(tree, Call):
+            return tree.function in _OF_RUNS or any(map(self._reads, parts_of(tree)))
+        return any(map(self._reads, parts_of(tree)))
 
     def kind(self, tree: Tree) -> str:
         """What a part comes to.
@@ -295,12 +318,23 @@ class Checker:
         numbers = [a for a in tree.arguments if isinstance(a, Number)]
         if tree.function in ("min", "max") and [n.unit in _TIMES for n in numbers] == [True, True]:
             raise ExpressionError("an interval lies between moments", "a moment is start + 3 s", *_place(numbers[0]))
+        if tree.function in ("quantile", "completion_of"):
+            share = self._constant(tree.arguments[1])
+            if share is not None and not 0 <= share <= 1:
+                raise ExpressionError("a quantile is from 0 to 1", "such as 0.95, or 95 %", *_place(tree.arguments[1]))
         if not numbers or numbers[0] not in tree.arguments[1:2]:
             return
-        if tree.function == "quantile" and not 0 <= numbers[0].value <= 1:
-            raise ExpressionError("a quantile is from 0 to 1", "such as 0.95, or 95 %", *_place(numbers[0]))
         if tree.function in ("wait_of", "delay_of") and numbers[0].value not in (50, 95, 99):
             raise ExpressionError("a window has the quantiles 50, 95 and 99", "such as 95", *_place(numbers[0]))
+
+    def _constant(self, tree: Tree) -> float | None:
+        """The value of a number, also with a sign or by a name; None: it is not known here."""
+        if isinstance(tree, Name) and tree.name in self._names.let:
+            return self._constant(self._names.let[tree.name])
+        if isinstance(tree, Unary) and tree.operator == "-":
+            of = self._constant(tree.of)
+            return None if of is None else -of
+        return tree.value if isinstance(tree, Number) else None
 
     def _among(self, tree: Tree, kind: str, wanted: tuple[str, ...], what: str) -> None:
         if kind in wanted:

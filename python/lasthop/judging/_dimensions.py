@@ -104,7 +104,7 @@ _COUNTS = frozenset({"bdp", "buffer"})
 GIVES: Mapping[str, Quantity | int | None] = {
     **dict.fromkeys(("enter", "leave", "changes", "rises", "events", "after", "metric"), None),
     **dict.fromkeys(("first", "last", "nth", "shift", "time", "time_to_reach", "time_to_settle", "wait_of",
-                     "delay_of"), TIME),
+                     "delay_of", "completion_of"), TIME),
     **dict.fromkeys(("share", "count", "largest_share", "loss_of", "marked_of", "ecn_of", "jain_of", "starved_of",
                      "rounds", "spread_of", "swings", "log2", "exists", "all", "any"), PLAIN),
     **dict.fromkeys(("goodput", "goodput_of", "carried_of"), RATE),
@@ -123,6 +123,7 @@ _TAKES: Mapping[str, Mapping[int, Quantity]] = {
     "burst_of": {1: TIME},
     "wait_of": {1: PLAIN},
     "delay_of": {1: PLAIN},
+    "completion_of": {1: PLAIN},
     "spread_of": {1: TIME},
     "swings": {3: TIME},
     "jain_of": {1: TIME},

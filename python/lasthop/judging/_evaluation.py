@@ -389,6 +389,9 @@ class Evaluation:
     def _wait_of(self, flows: str, percent: float, first: Moment, last: Moment) -> Found:
         return self._shares.wait(flows, percent, first.time_s, last.time_s)
 
+    def _completion_of(self, flows: str, share: float) -> Found:
+        return self._shares.completion(flows, share)
+
     def _jain_of(self, flows: str, length_s: float, first: Moment, last: Moment) -> Found:
         return self._shares.jain(flows, length_s, first.time_s, last.time_s)
 

@@ -1,4 +1,4 @@
-"""Where a check that does not hold breaks first, and what it compares there."""
+"""What a check compares over an interval, and where one that does not hold breaks first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lasthop.judging._evaluation import Evaluation
-from lasthop.judging._recording import Moment, Recording, Steps, held, thinned
+from lasthop.judging._recording import Moment, Recording, Steps, Whole, held, thinned
 from lasthop.judging._syntax import (
     UNITS,
     Binary,
@@ -22,6 +22,7 @@ from lasthop.judging._syntax import (
     Tree,
     Unary,
     Within,
+    parts_of,
 )
 
 #: A side of a comparison is shown with so many points at most.
@@ -45,20 +46,59 @@ def broken(evaluation: Evaluation, recording: Recording, tree: Tree) -> dict[str
     call = _condition(evaluation, tree)
     if call is None:
         return None
-    truth, first, last = (evaluation.of(argument) for argument in call.arguments)
-    if not (isinstance(truth, Steps) and isinstance(first, Moment) and isinstance(last, Moment)):
+    inside = _interval(evaluation, recording, call)
+    if inside is None:
         return None
-    found = recording.inside(truth, first, last)
+    found, first, last = inside
     wrong = np.flatnonzero(found.values == 0)
     if not len(wrong):
         return None
     at = found.at[wrong[:1]]
+    values, sides = _compared(evaluation, recording, call, found, at, last, failing=True)
+    return {"time_s": max(float(recording.times[at[0]]), first.time_s), "values": values, "sides": sides}
+
+
+def sides_of(evaluation: Evaluation, recording: Recording, tree: Tree) -> list[dict[str, Any]]:
+    """The courses of both sides of the first comparison in an `all(...)` of a check that holds."""
+    call = next((c for c in calls_in(tree) if c.function == "all"), None)
+    inside = None if call is None else _interval(evaluation, recording, call)
+    if call is None or inside is None or not len(inside[0].at):
+        return []
+    found, _, last = inside
+    return _compared(evaluation, recording, call, found, found.at[:1], last, failing=False)[1]
+
+
+def calls_in(tree: Tree) -> Iterator[Call]:
+    """The calls of a tree."""
+    if isinstance(tree, Call):
+        yield tree
+    for part in parts_of(tree):
+        yield from calls_in(part)
+
+
+def _interval(evaluation: Evaluation, recording: Recording, call: Call) -> tuple[Steps, Moment, Moment] | None:
+    """The condition of an `all(...)` in its interval, and the interval's ends."""
+    truth, first, last = (evaluation.of(argument) for argument in call.arguments)
+    if not (isinstance(truth, Steps) and isinstance(first, Moment) and isinstance(last, Moment)):
+        return None
+    return recording.inside(truth, first, last), first, last
+
+
+def _compared(
+    evaluation: Evaluation, recording: Recording, call: Call, found: Steps, at: Whole, last: Moment, *, failing: bool
+) -> tuple[dict[str, float], list[dict[str, Any]]]:
+    """What an `all(...)` compares at an instant, and the courses of both sides in its interval.
+
+    With `failing` of the comparisons that do not hold at that instant.
+    """
     values: dict[str, float] = {}
     sides: list[dict[str, Any]] = []
-    for part in _comparisons(evaluation, call.arguments[0]):
+    for part in comparisons_in(evaluation, call.arguments[0]):
         holds = evaluation.of(part)
-        if not isinstance(holds, Steps) or held(holds, at)[0] != 0:
+        if not isinstance(holds, Steps) or (failing and held(holds, at)[0] != 0):
             continue
+        if not failing and isinstance(part, Compare) and "==" in part.operators:
+            continue  # both sides are one line
         terms = part.terms if isinstance(part, Compare) else (part.of, part.low, part.high)
         # Where the comparison is wrong and the condition holds, another part of it decides.
         decides = ~((held(holds, found.at) == 0) & (found.values == 1))
@@ -76,8 +116,9 @@ def broken(evaluation: Evaluation, recording: Recording, tree: Tree) -> dict[str
             known = np.isfinite(course) if len(course) > _POINTS else np.ones(len(course), dtype=bool)
             shown = Steps(found.at[known], course[known], "")
             courses.append([written(term), thinned(shown, recording.times, last.time_s, _POINTS)])
-        sides = sides or [{"text": text, "points": points} for text, points in courses if points]
-    return {"time_s": max(float(recording.times[at[0]]), first.time_s), "values": values, "sides": sides}
+        known_points = [(text, points) for text, points in courses if any(v is not None for _, v in points)]
+        sides = sides or [{"text": text, "points": points} for text, points in known_points]
+    return values, sides
 
 
 def _condition(evaluation: Evaluation, tree: Tree) -> Call | None:
@@ -91,17 +132,19 @@ def _condition(evaluation: Evaluation, tree: Tree) -> Call | None:
     return None
 
 
-def _comparisons(evaluation: Evaluation, tree: Tree) -> Iterator[Compare | Within]:
+def comparisons_in(evaluation: Evaluation, tree: Tree) -> Iterator[Compare | Within]:
     """The comparisons of numbers in a condition."""
     if isinstance(tree, Binary) and tree.operator in ("and", "or"):
-        yield from _comparisons(evaluation, tree.left)
-        yield from _comparisons(evaluation, tree.right)
+        yield from comparisons_in(evaluation, tree.left)
+        yield from comparisons_in(evaluation, tree.right)
+    elif isinstance(tree, Call) and tree.function == "at_acks":
+        yield from comparisons_in(evaluation, tree.arguments[0])
     elif isinstance(tree, Within) or (
         isinstance(tree, Compare) and not any(isinstance(term, Text) for term in tree.terms)
     ):
         yield tree
     elif isinstance(tree, Name) and (meant := evaluation.meant(tree.name)) is not None:
-        yield from _comparisons(evaluation, meant)
+        yield from comparisons_in(evaluation, meant)
 
 
 def written(tree: Tree) -> str:

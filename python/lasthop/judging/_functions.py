@@ -112,6 +112,8 @@ FUNCTIONS: dict[str, Function] = {
                      "the most octets that leave within t seconds (table `packets`)"),
     "wait_of": Function((_T, _N, _M, _M), 4, _always(NUMBER), "wait_of('FLOWS', q, a, b)",
                      "time in queues [s] that q (50, 95, 99) percent of a window's packets do not exceed: the mean"),
+    "completion_of": Function((_T, _N), 2, _always(NUMBER), "completion_of('FLOWS', q)",
+                     "seconds that the share q of their transfers do not exceed; one that is not complete: to the end"),
     "jain_of": Function((_T, _N, _M, _M), 4, _always(NUMBER), "jain_of('FLOWS', t, a, b)",
                      "Jain's index of the flows' goodput in intervals of t seconds, its mean"),
     "starved_of": Function((_T, _N, _N, _M, _M), 5, _always(NUMBER), "starved_of('FLOWS', x, t, a, b)",

@@ -202,6 +202,21 @@ class Shares:
             return Unknown(f"no packet of '{pattern}' arrives from {from_s:g} s to {to_s:g} s")
         return float(np.average(waits[known], weights=weights[known]))
 
+    def completion(self, pattern: str, share: float) -> float | Unknown:
+        """Seconds from start to completion that `share` of the flows' transfers do not exceed.
+
+        Of a transfer that is not complete: to the end of the run, which is less than it takes.
+        Linear between two values.
+        """
+        if not 0 <= share <= 1:
+            return Unknown(f"a quantile is from 0 to 1, not {share:g}")
+        table = self._run.table("flows").select(["flow", "start_s", "end_s", "completion_s"])
+        names = [n for n in table.column("flow").to_pylist() if fnmatchcase(n, pattern)]
+        found = table.filter(pc.is_in(table.column("flow").cast(pa.string()), pa.array(names, pa.string())))
+        ends = pc.coalesce(found.column("completion_s"), found.column("end_s"))
+        times = pc.drop_null(pc.subtract(ends, found.column("start_s"))).to_numpy()
+        return float(np.quantile(times, share)) if len(times) else Unknown(f"no flow '{pattern}' has begun")
+
     def jain(self, pattern: str, length_s: float, from_s: float, to_s: float) -> float | Unknown:
         """Jain's index of the flows' goodput.
 

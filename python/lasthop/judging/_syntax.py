@@ -374,6 +374,19 @@ _FOREIGN = {
 }
 
 
+def parts_of(tree: Tree) -> tuple[Tree, ...]:
+    """The parts of which a tree consists, of the next level."""
+    if isinstance(tree, Call):
+        return tree.arguments
+    if isinstance(tree, Unary):
+        return (tree.of,)
+    if isinstance(tree, Binary):
+        return tree.left, tree.right
+    if isinstance(tree, Compare):
+        return tree.terms
+    return (tree.of, tree.low, tree.high) if isinstance(tree, Within) else ()
+
+
 def left_of(tree: Tree) -> Tree | None:
     """The side of a check whose value is shown: what is compared."""
     if isinstance(tree, Compare):

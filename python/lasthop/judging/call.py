@@ -25,6 +25,7 @@ class Call:
     quick: bool = False
     vary: int = 0
     mutant: str = ""
+    seeds: int = 0
 
     def of_case(self, suite: str, case: str) -> str:
         """The command that judges a case again.
@@ -35,6 +36,7 @@ class Call:
         if self.made:
             more = ", quick=True" if self.quick else ""
             more += f", vary={self.vary}" if self.vary else ""
+            more += f", seeds={self.seeds}" if self.seeds else ""
             own = f"{{{self.control!r}: {self.made}}}"
             return f"lasthop.judge({self.control!r}, [{given!r}], cases=[{case!r}], own={own}{more})"
         words = ["lasthop", "judge", self.control]
@@ -42,5 +44,6 @@ class Call:
         words += ["--suite", given, "--case", case]
         words += ["--quick"] if self.quick else []
         words += ["--vary", str(self.vary)] if self.vary else []
+        words += ["--seeds", str(self.seeds)] if self.seeds else []
         words += ["--mutant", self.mutant] if self.mutant else []
         return shlex.join(words)

@@ -84,7 +84,7 @@ class Mutant:
     cc: str
     #: Its mistake, a word of `tcp.mutant`; empty: the class has it.
     switch: str
-    #: The checks of which at least one must fail.
+    #: The checks that must fail, each on some path.
     fails: tuple[str, ...]
 
 
@@ -136,6 +136,8 @@ class Case:
     units: Mapping[str, str]
     #: Controls, by name, that the case does not judge, and why.
     excluded: Mapping[str, str] = field(default_factory=dict)
+    #: Checks, by name, that no mutant makes fail, and why.
+    without_mutant: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
@@ -173,9 +175,14 @@ class Case:
         """Whether it is run without the judged flow too, to see what the others get then."""
         return any(metric.harm for metric in self.metrics)
 
-    def replications(self, path: CasePath, quick: bool) -> int:
-        """How often a path is run."""
+    def replications(self, path: CasePath, quick: bool, wanted: int = 0) -> int:
+        """How often a path is run; `wanted` in the place of what the case says.
+
+        A path that is run once has no noise and would give the same each time.
+        """
         seeds = path.seeds or self.seeds
+        if wanted and seeds > 1:
+            return wanted
         return min(self.quick_seeds, seeds) if quick else seeds
 
     @property

@@ -34,7 +34,8 @@ def course_figure(shown: Mapping[str, Any], plot: Sequence[str], small: bool = F
     """The course of a point.
 
     Args:
-        shown: `series`, `states` and `moments` of the point.
+        shown: `series`, `states`, `moments`, `sides` and `thresholds` of the point, and `beside`,
+            the states of another run on its path, with what that run is.
         plot: the variables, in the order of the case.
         small: of half the width, with one variable: for the first page.
     """
@@ -42,25 +43,35 @@ def course_figure(shown: Mapping[str, Any], plot: Sequence[str], small: bool = F
     sides = [*(shown.get("sides") or [])][:1]
     if small:
         series = [] if sides else series[:1]
+    beside = None if small else shown.get("beside")
     rows = max(len(series) + len(sides), 1)
-    figure = study_figure(0.75 + 1.0 * rows)
+    figure = study_figure(0.75 + 1.0 * rows + (0.45 if beside else 0))
     if small:
         figure.set_size_inches(WIDTH / 2, _SMALL)
-    axes = figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
+    heights = [1.0] * rows + ([0.35] if beside else [])
+    axes = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
     end = max((p[0] for points in shown["series"].values() for p in points), default=1.0)
     for ax, name in zip(axes, [*series, *(None for _ in sides)], strict=False):
         if name is None:
             _sides(ax, sides[0])
         else:
-            _line(ax, name, shown["series"][name])
+            bounds = [b for b in shown.get("thresholds") or [] if b["variable"] == name]
+            _line(ax, name, shown["series"][name], bounds, end)
         inside = {moment: at for moment, at in shown["moments"].items() if 0 < at < end}
         for at in inside.values():
             ax.axvline(at, color="#444444", linewidth=0.6, linestyle=":")
         if ax is axes[0]:
             _named(ax, inside, end, small)
     for variable, changes in [*shown["states"].items()][:1]:
-        for ax in axes:
-            _strip(ax, variable, changes, end, legend=ax is axes[0])
+        others = beside["states"].get(variable, []) if beside else []
+        colours = state_colours(variable, (state for _, state in (*changes, *others)))
+        for ax in axes[:rows]:
+            _strip(ax, colours, changes, end)
+        if beside:
+            _strip(axes[-1], colours, others, end)
+            axes[-1].set_yticks([])
+            axes[-1].set_ylabel(beside["what"], fontsize=7)
+        _legend_of_states(list(axes))
     axes[-1].set_xlabel("time [s]")
     axes[-1].set_xlim(0, end)
     return figure
@@ -82,14 +93,34 @@ def _named(ax: Axes, moments: Mapping[str, float], end: float, small: bool) -> N
         )  # fmt: skip
 
 
-def _line(ax: Axes, name: str, points: Sequence[Sequence[float | None]]) -> None:
+def _line(
+    ax: Axes, name: str, points: Sequence[Sequence[float | None]], bounds: Sequence[Mapping[str, Any]], end: float
+) -> None:
     factor, unit = _SCALES.get(unit_of(name), (1.0, unit_of(name)))
     known = [(t, v * factor) for t, v in points if t is not None and v is not None and math.isfinite(v)]
     if known:
         times, values = zip(*known, strict=True)
         ax.step(times, values, where="post", color=OKABE_ITO[0], linewidth=1.0, zorder=3)
-        ax.set_ylim(0, max(max(values) * 1.15, 1e-9))
+        tops = [max(values), *(bound["value"] * factor for bound in bounds)]
+        ax.set_ylim(0, max(max(tops) * 1.15, 1e-9))
+    named = {bound["check"]: bound for bound in sorted(bounds, key=lambda b: b["value"])}  # the highest has the name
+    for bound in bounds:
+        _bound(ax, bound, factor, end, bound["check"] if bound is named[bound["check"]] else "")
     ax.set_ylabel(f"{name}\n[{unit}]" if unit else name, fontsize=7)
+
+
+def _bound(ax: Axes, bound: Mapping[str, Any], factor: float, end: float, name: str) -> None:
+    """The bound of a check: dashed over its interval, of a moment about that."""
+    first, last = bound["from_s"], bound["to_s"]
+    if last <= first:
+        first, last = max(0.0, first - 0.04 * end), min(end, last + 0.04 * end)
+    value = bound["value"] * factor
+    ax.plot([first, last], [value, value], color=OKABE_ITO[1], linewidth=1.0, linestyle="--", zorder=4)
+    right = last < 0.9 * end
+    ax.annotate(
+        name, (last if right else first, value), xytext=(0, 1), textcoords="offset points",
+        fontsize=6, color=OKABE_ITO[1], ha="left" if right else "right", va="bottom",
+    )  # fmt: skip
 
 
 def _sides(ax: Axes, failed: Mapping[str, Any]) -> None:
@@ -122,9 +153,8 @@ def state_colours(variable: str, states: Iterable[str]) -> dict[str, str]:
     return {state: _STRIP[k % len(_STRIP)] for state, k in places.items()}
 
 
-def _strip(ax: Axes, variable: str, changes: Sequence[Sequence[Any]], end: float, *, legend: bool) -> None:
+def _strip(ax: Axes, colours: Mapping[str, str], changes: Sequence[Sequence[Any]], end: float) -> None:
     """Coloured spans of the states behind the course."""
-    colours = state_colours(variable, (state for _, state in changes))
     labelled: set[str] = set()
     following = [*(t for t, _ in changes[1:]), end]
     for (begin, state), until in zip(changes, following, strict=True):
@@ -132,9 +162,13 @@ def _strip(ax: Axes, variable: str, changes: Sequence[Sequence[Any]], end: float
             label = None if state in labelled else state
             labelled.add(state)
             ax.axvspan(begin, min(until, end), color=colours[state], linewidth=0, zorder=0, label=label)
-    if legend and labelled:
-        handles, labels = ax.get_legend_handles_labels()
-        _legend(ax.figure, handles, labels)
+
+
+def _legend_of_states(axes: Sequence[Axes]) -> None:
+    """Each state once, of all strips."""
+    drawn = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    if drawn:
+        _legend(axes[0].figure, list(drawn.values()), list(drawn))
 
 
 def _legend(figure: Any, handles: Any, labels: Any) -> None:

@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
@@ -43,6 +43,8 @@ VERDICTS = (
     "error", "fail", "flag", "inconclusive", "ambiguous", "pass", "shown", "not-applicable", "not-testable",
 )  # fmt: skip
 _MOST_VARY = 2**31
+#: A path is run no more often.
+MOST_SEEDS = 1_000
 #: What is judged, in words.
 _WHAT = {CONGESTION: "a congestion control of TCP", RATE: "a rate control of media flows"}
 
@@ -106,6 +108,8 @@ class Verdicts:
     call: Call
     quick: bool = False
     vary: int = 0
+    #: Replications that were asked for; 0: those of the cases.
+    seeds: int = 0
     #: Runs that were made and runs that were found in the store; not part of the verdicts.
     made: int = 0
     taken: int = 0
@@ -141,6 +145,7 @@ class Verdicts:
             },
             "form": "quick" if self.quick else "full",
             "vary": self.vary,
+            **({"seeds": self.seeds} if self.seeds else {}),
             "suites": [{"name": s.name, "source": s.source} for s in self.suites],
             "rows": [row.to_json_dict() for row in self.rows],
             "counts": self.counts,
@@ -193,6 +198,7 @@ def judge(
     own: Mapping[str, Any] | None = None,
     quick: bool = False,
     vary: int = 0,
+    seeds: int = 0,
     jobs: int = 0,
     store: Store | str | PathLike[str] | None = None,
     fresh: bool = False,
@@ -213,6 +219,9 @@ def judge(
         quick: fewer paths and replications, as each case says.
         vary: from 1 on: rate, delay and buffer of each path are multiplied with factors of 0.8 to
             1.25, drawn from it.
+        seeds: from 2 on: how often each path of a case with several replications is run, in the
+            quick form too; 0: as often as the case says. Those that the case asks for are the first
+            of them. A path that is run once has no noise, and is run once.
         jobs: runs at a time; 0: one per core.
         store: where finished runs are kept; None: the store of campaigns.
         fresh: every run is made anew.
@@ -226,8 +235,9 @@ def judge(
         TypeError: a control in `own` is none.
     """
     judgement = Judgement(
-        cc, suites, cases=cases, own=own, quick=quick, vary=vary, jobs=jobs, store=store, fresh=fresh, switch=mutant
-    )
+        cc, suites, cases=cases, own=own, quick=quick, vary=vary, seeds=seeds, jobs=jobs, store=store, fresh=fresh,
+        switch=mutant, beside=True,
+    )  # fmt: skip
     return judgement.run(progress)
 
 
@@ -243,15 +253,19 @@ class Judgement:
         own: Mapping[str, Any] | None = None,
         quick: bool = False,
         vary: int = 0,
+        seeds: int = 0,
         jobs: int = 0,
         store: Store | str | PathLike[str] | None = None,
         fresh: bool = False,
         folder: Path | None = None,
         switch: str = "",
+        beside: bool = False,
     ) -> None:
         if not 0 <= vary < _MOST_VARY:
             raise mistake(f"vary = {vary} is out of range", f"give a number from 0 to {_MOST_VARY - 1}")
-        self.quick, self.vary, self._fresh = quick, vary, fresh
+        if seeds and not 2 <= seeds <= MOST_SEEDS:
+            raise mistake(f"seeds = {seeds} is out of range", f"give a number from 2 to {MOST_SEEDS:,}")
+        self.quick, self.vary, self.seeds, self._fresh = quick, vary, seeds, fresh
         self.control = control_of(cc, own, folder, _judged(suites))
         if switch:
             self.control = mutated(self.control, switch)
@@ -261,7 +275,7 @@ class Judgement:
         words = {s.name: s.name if isinstance(g, Suite) else str(g) for s, g in zip(every, given, strict=True)}
         made = (own or {}).get(cc)
         self._call = Call(
-            cc, words, made if isinstance(made, str) else "", getattr(made, "__name__", ""), quick, vary, switch
+            cc, words, made if isinstance(made, str) else "", getattr(made, "__name__", ""), quick, vary, switch, seeds
         )
         self.suites = [chosen(suite, cases) for suite in every]
         self.cases = [(suite, case) for suite in self.suites for case in suite.cases]
@@ -270,6 +284,14 @@ class Judgement:
                 f"no case fits {' or '.join(repr(c) for c in cases)}",
                 f"there are: {', '.join(c.id for s in every for c in s.cases)}",
             )
+        #: The control without its mistake, for the figures of cases with checks.
+        self._right: Judgement | None = None
+        checked = [replace(s, cases=tuple(c for c in s.cases if not c.metrics)) for s in self.suites]
+        if switch and beside and any(suite.cases for suite in checked):
+            self._right = Judgement(
+                cc, checked, own=own, quick=quick, vary=vary, seeds=seeds, jobs=jobs, store=store, fresh=fresh,
+                folder=folder,
+            )  # fmt: skip
         self._store = store if isinstance(store, Store) else Store(store)
         self.makes: Executor = executor(None, jobs, self.control.make is not None and jobs != 1)
         self._store.workers = self.makes.workers
@@ -318,7 +340,7 @@ class Judgement:
             if self.quick and not original.quick:
                 continue
             path: CasePath = varied(original, self.vary, case.id)
-            first = range(case.replications(original, self.quick))
+            first = range(case.replications(original, self.quick, self.seeds))
             if further is not None and path.name not in further:
                 continue
             for replication in first if further is None else (k + len(first) for k in first):
@@ -395,8 +417,11 @@ class Judgement:
             self._row(suite, case, points, more, made)
             for (suite, case), points, more in zip(self.cases, self._plan, further, strict=True)
         ]
+        if self._right is not None:
+            right = {(row.suite, row.id): row for row in self._right.run(progress).rows}
+            rows = [_beside(row, right.get((row.suite, row.id))) for row in rows]
         return Verdicts(
-            self.control, tuple(self.suites), tuple(rows), self._call, self.quick, self.vary,
+            self.control, tuple(self.suites), tuple(rows), self._call, self.quick, self.vary, self.seeds,
             len(made.known) - made.taken, made.taken, time.monotonic() - began, dict(sorted(made.costs.items())),
         )  # fmt: skip
 
@@ -441,8 +466,9 @@ class Judgement:
         """The runs that confirm the flags of a comparative case, or not; of other cases none."""
         if not case.metrics or self.refused(case) is not None or any(t.key + t.item in made.failed for t, *_ in points):
             return []
-        found = flags(_samples(case, points, made), self.control.name, case)
-        return self._points(number, case, {f["path"] for f in found}) if found else []
+        held = self._held_back(case, points, made)
+        found = {f["path"] for f in flags(_samples(case, points, made), self.control.name, case)} - held.keys()
+        return self._points(number, case, found) if found else []
 
     def _row(
         self,
@@ -474,7 +500,7 @@ class Judgement:
                     "evidence": [f"data/{stem}.parquet"] if found.get("series") or found.get("states") else [],
                 }
             )
-            courses.append({k: found.get(k, {}) for k in ("series", "states", "moments", "sides")})
+            courses.append({k: found.get(k, {}) for k in ("series", "states", "moments", "sides", "thresholds")})
         verdict, why = refused if refused is not None else _decided(judged)
         notes = list(case.notes)
         known_reason = case.reason(self.control.name)
@@ -502,11 +528,13 @@ class Judgement:
         known_values = _samples(case, points, made)
         limits = {task.point.path.name: made.known[task.key + task.item]["limits"] for task, _, _ in points
                   if task.key + task.item in made.known}  # fmt: skip
+        held = self._held_back(case, points, made)
         found = flags(known_values, self.control.name, case, limits)
+        found = [f for f in found if "bound" in f or f["path"] not in held]
         fallen: list[dict[str, Any]] = []
         if further:
             found, fallen = confirmed(found, _samples(case, further, made), self.control.name, case)
-        missing = unknown(known_values, self.control.name, case)
+        missing = [*unknown(known_values, self.control.name, case), *({"path": p, "why": w} for p, w in held.items())]
         shown = [*found, *missing]
         judged = [
             {
@@ -537,6 +565,32 @@ class Judgement:
             suite.name, case.id, case.title, case.source, verdict, why, tuple(judged), ruled, tuple(notes), case,
             tuple(courses),
         )  # fmt: skip
+
+    def _held_back(self, case: Case, points: Runs, made: _Made) -> dict[str, str]:
+        """Paths on which the ends' buffers limited the candidate or a baseline, and how."""
+        found: dict[str, str] = {}
+        for task, _, _ in points:
+            point = task.point
+            why = made.known.get(task.key + task.item, {}).get("held_back")
+            if why is not None and point.control in (self.control.name, *case.baselines):
+                found.setdefault(point.path.name, f"{point.path.name}, {point.control}: {why}")
+        return found
+
+
+def _beside(row: Row, right: Row | None) -> Row:
+    """A row with the states of the control without its mistake, on the same paths."""
+    if right is None:
+        return row
+    states = {
+        (p["path"], p.get("seed")): s["states"] for p, s in zip(right.points, right.shown, strict=True) if s["states"]
+    }
+    shown = tuple(
+        {**s, "beside": {"what": "without\nmistake", "states": of}}
+        if (of := states.get((p["path"], p.get("seed"))))
+        else s
+        for p, s in zip(row.points, row.shown, strict=True)
+    )
+    return replace(row, shown=shown)
 
 
 def _samples(case: Case, points: Runs, made: _Made) -> list[tuple[str, Samples]]:

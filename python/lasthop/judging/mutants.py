@@ -20,7 +20,8 @@ class Tried:
     verdict: str
     #: The checks that do not hold on some path.
     failed: tuple[str, ...]
-    #: Whether the verdict is `fail` by a check that the mutant names.
+    #: Whether the verdict is `fail`, and each check that the mutant names does not hold on some
+    #: path.
     found: bool
     why: str
 
@@ -41,6 +42,16 @@ def try_mutants(suites: Sequence[Suite], **more: Any) -> Iterator[Tried]:
                 yield _tried(suite, case, mutant, more)
 
 
+def untried(suites: Sequence[Suite]) -> list[tuple[str, str, str]]:
+    """The checks of `pass` that no mutant names: case, check, and the case's reason, if any."""
+    found = []
+    for case in (case for suite in suites for case in suite.cases):
+        named = {check for mutant in case.mutants for check in mutant.fails}
+        rest = [check.name for check in case.passes if check.name not in named]
+        found += [(case.id, name, case.without_mutant.get(name, "")) for name in rest]
+    return found
+
+
 def _tried(suite: Suite, case: Case, mutant: Mutant, more: dict[str, Any]) -> Tried:
     if case.own and mutant.cc != case.own:  # another control in the place of the one that the case names
         case = case.with_own(mutant.cc)
@@ -48,5 +59,5 @@ def _tried(suite: Suite, case: Case, mutant: Mutant, more: dict[str, Any]) -> Tr
     (row,) = Judgement(mutant.cc, [alone], folder=case.folder, switch=mutant.switch, **more).run().rows
     checks = [c for point in row.points for c in point.get("checks", [])]
     failed = tuple(dict.fromkeys(c["name"] for c in checks if c["holds"] is False))
-    found = row.verdict == "fail" and bool(set(failed) & set(mutant.fails))
+    found = row.verdict == "fail" and set(mutant.fails) <= set(failed)
     return Tried(case.id, mutant.name, row.verdict, failed, found, row.why)

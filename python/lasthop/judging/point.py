@@ -21,18 +21,17 @@ from lasthop._scenario import Scenario
 from lasthop.campaign.store import Entry, run_key
 from lasthop.campaign.work import COST, OTHER_BUILD, Made, RunFailedError, Stage, ended_by
 from lasthop.judging._evaluation import Evaluation, Found
-from lasthop.judging._failures import broken
+from lasthop.judging._failures import broken, sides_of
+from lasthop.judging._limits import held_back
 from lasthop.judging._paths import CasePath
-from lasthop.judging._recording import Moment, Recording, Steps, Unknown, thinned
+from lasthop.judging._recording import Moment, Recording, Unknown, thinned
 from lasthop.judging._scenario import ALONE, scenario_of, scenario_text
 from lasthop.judging._syntax import left_of
-from lasthop.judging._variables import declared, known_variables, unit_of
+from lasthop.judging._thresholds import thresholds
+from lasthop.judging._variables import CONGESTION, declared, known_variables, unit_of
 from lasthop.judging._words import number, quantity
 from lasthop.judging.case import FLOW, Case, Check
 from lasthop.judging.control import Control
-
-#: The sender's or the receiver's buffer counts as a limit from this share of it on.
-_NEARLY = 0.95
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ class Work:
             stage.now = "run"
             with self._run(case, task.point, control, scenario, stopped) as run:
                 stage.now = "judgement"
-                found = judged(case, task.point.path, run, scenario.duration, control)
+                found = judged(case, task.point.path, run, scenario, control)
         spent = clock() - began
         content = json.dumps(found, sort_keys=True, ensure_ascii=False).encode()
         return Made((Entry(COST, COST, spent), Entry(task.item, "judged", content=content)), spent)
@@ -131,8 +130,8 @@ def _sources() -> str:
     hasher.update(np.__version__.encode())
     here = Path(__file__).parent
     names = (
-        "_dimensions", "_evaluation", "_failures", "_paths", "_recording", "_scenario", "_shares", "_syntax", "_words",
-        "case", "point", "reading",
+        "_dimensions", "_evaluation", "_failures", "_limits", "_paths", "_recording", "_scenario", "_shares", "_syntax",
+        "_thresholds", "_words", "case", "point", "reading",
     )  # fmt: skip
     files = [here / f"{name}.py" for name in names]
     for path in (*files, *sorted(Path(metrics.__file__).parent.glob("*.py"))):
@@ -140,17 +139,19 @@ def _sources() -> str:
     return hasher.hexdigest()
 
 
-def judged(case: Case, path: CasePath, run: Results, duration_s: float, control: Control) -> dict[str, Any]:
+def judged(case: Case, path: CasePath, run: Results, scenario: Scenario, control: Control) -> dict[str, Any]:
     """The judgement of a run, as plain data.
 
     Keys: `verdict`, `why`, `checks`, `values`, `readings` (of ambiguous points), `series` (for
-    figures), `states`.
+    figures), `states`; of a comparative case `values`, `limits` and `held_back`.
     """
-    flow = FLOW
+    flow, duration_s = FLOW, scenario.duration
     recording = Recording(run, flow, duration_s)
     of_control = control.variables() if control.name != ALONE else {}
     variables = {**known_variables(case.judges), **declared(case.observables, case.judges), **of_control}
     evaluation = Evaluation(recording, case.names(variables), path.parameters, case.rounds)
+    alone = control.name == ALONE or case.judges != CONGESTION
+    limited = None if alone else held_back(scenario, run, recording, path.parameters["mss"])
     if case.metrics:
         wanted = [metric for metric in case.metrics if metric.on(path.name)]
         found = {m.name: _plain(evaluation.of(m.tree)) for m in wanted if m.tree is not None}
@@ -159,7 +160,7 @@ def judged(case: Case, path: CasePath, run: Results, duration_s: float, control:
             name: {side: _plain(evaluation.of(tree)) for side, tree in of.items() if tree is not None}
             for name, of in bounds.items()
         }
-        return {"verdict": "shown", "why": "", "values": found, "limits": limits}
+        return {"verdict": "shown", "why": "", "values": found, "limits": limits, "held_back": limited}
     requires = [_checked(evaluation, check) for check in case.requires]
     passes = [_checked(evaluation, check) for check in case.passes]
     sides: list[dict[str, Any]] = []
@@ -167,11 +168,14 @@ def judged(case: Case, path: CasePath, run: Results, duration_s: float, control:
         if outcome["holds"] is False and (broke := broken(evaluation, recording, check.tree)) is not None:
             outcome["first"] = {"time_s": round(broke["time_s"], 9), "values": broke["values"]}
             sides += [{"check": check.name, "of": broke["sides"]}] if broke["sides"] else []
+    failing = [c for c, outcome in zip(case.passes, passes, strict=True) if outcome["holds"] is False]
+    for check in case.passes if not failing else ():
+        if not sides and (of := sides_of(evaluation, recording, check.tree)):
+            sides = [{"check": check.name, "of": of}]
     readings = [
         {"text": point.text, "readings": {c.name: _checked(evaluation, c)["holds"] for c in point.readings}}
         for point in case.ambiguous
     ]
-    limited = _limited(case, path, recording)
     verdict, why = _verdict(requires, passes, readings, limited, case.units)
     values = {name: _number(evaluation.of(tree)) for name, tree in case.shown.items()}
     if verdict in ("pass", "shown"):
@@ -186,6 +190,7 @@ def judged(case: Case, path: CasePath, run: Results, duration_s: float, control:
         "readings": readings,
         "moments": _moments(case, evaluation),
         "sides": sides,
+        "thresholds": thresholds(evaluation, failing or case.passes, _plotted(case, variables)),
         "series": {
             name: thinned(recording.steps(name), recording.times, duration_s) for name in _plotted(case, variables)
         },
@@ -239,17 +244,6 @@ def _number(value: Found) -> float | str | None:
     if isinstance(value, (int, float, np.floating)):
         x = float(value)
         return ("inf" if x > 0 else "-inf") if math.isinf(x) else float(f"{x:.9g}")
-    return None
-
-
-def _limited(case: Case, path: CasePath, recording: Recording) -> str | None:
-    """Why the buffers of the ends, and not the control, limited the flow; None: they did not."""
-    if case.base != "one-flow":
-        return None
-    inflight: Steps = recording.steps("inflight")
-    most = float(np.nanmax(inflight.values)) if len(inflight.values) else 0.0
-    if most * path.parameters["mss"] >= _NEARLY * path.parameters["octets"]:
-        return f"{most:.0f} segments in flight are nearly the {path.parameters['octets']:.0f} octets of the buffers"
     return None
 
 

@@ -142,6 +142,7 @@ class _Reader:
         if metrics and (checks["pass"] or checks["requires"]):
             self._fault((), "a case with metrics compares, and has no checks", "write `pass` into a case of its own")
         mutants = self._mutants({c.name for group in checks.values() for c in group}, judges)
+        without = self._without_mutant(checks["pass"], mutants)
         seeds = self._whole("seeds", 1, _MOST_SEEDS, 1)
         quick_seeds = self._whole("quick_seeds", 1, _MOST_SEEDS, min(seeds, 3))
         l4s = self._data.get("l4s", False)
@@ -157,7 +158,7 @@ class _Reader:
             checks["requires"], checks["pass"], ambiguous, shown, self._texts("chosen"), self._texts("notes"), known,
             let, paths, base, scenario, mutants, seeds, quick_seeds, plot, tuple(sorted(used)),
             tuple(sorted(checker.tables)), metrics, references, l4s, judges, self._file.name, self._file.text,
-            self._key, self._folder, units, excluded,
+            self._key, self._folder, units, excluded, without,
         )  # fmt: skip
 
     def _fault(
@@ -313,6 +314,8 @@ class _Reader:
                 else:
                     checker.kind(tree)
                 dimensions.of(tree)
+                if key[0] == "pass" and not reported:  # a path may be required to have some value
+                    checker.of_run(tree)
                 if name:
                     units[name] = unit_in_words(dimensions.of(of or tree))
             except ExpressionError as error:
@@ -459,6 +462,19 @@ class _Reader:
             found.append(Mutant(words[0], words[1], words[2], tuple(map(str, fails))))
         return tuple(found)
 
+    def _without_mutant(self, checks: Sequence[Check], mutants: Sequence[Mutant]) -> dict[str, str]:
+        """Checks that no mutant makes fail, with the reason."""
+        found = {name: str(why) for name, why in self._table("without_mutant").items()}
+        known = [check.name for check in checks]
+        for name in found:
+            if name not in known:
+                self._fault(("without_mutant", name), f"there is no check '{name}'", nearest(name, known), at_key=True)
+            named = [mutant.name for mutant in mutants if name in mutant.fails]
+            if named:
+                what = f"the mutant '{named[0]}' names '{name}'"
+                self._fault(("without_mutant", name), what, "remove the reason", at_key=True)
+        return found
+
     def _paths(self) -> tuple[CasePath, ...]:
         found = []
         table = self._table("paths")
@@ -580,6 +596,7 @@ _KEYS = {
     "base": 'the scenario that is completed or overridden: "one-flow", "shared", "media" or "none"',
     "scenario": "scenario keys; values of the path stand in braces",
     "mutant": "controls with a mistake, which the case must find",
+    "without_mutant": "checks that no mutant makes fail, by name, and why",
     "seeds": "replications of each path",
     "quick_seeds": "replications of each path in the quick form",
     "needs": "scenario keys that the case uses and older versions lack, such as when or link.<name>.batch",

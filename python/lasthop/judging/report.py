@@ -38,6 +38,7 @@ def report_html(verdicts: Verdicts) -> str:
     control = verdicts.control
     form = "quick form" if verdicts.quick else "full form"
     moved = f", paths moved by --vary {verdicts.vary}" if verdicts.vary else ""
+    moved += f", {verdicts.seeds} replications of noisy paths" if verdicts.seeds else ""
     first = Markup('<div class="first-page">{}</div>').format(_join([_grid(verdicts), _first_figures(verdicts)]))
     parts = [first, *(_sheet(verdicts, row) for row in verdicts.rows)]
     of = "a built-in control" if control.kind == "built-in" else "a control of the user's own"
@@ -255,6 +256,8 @@ def _figure(row: Row) -> Markup:
     figure = course_figure(shown, row.case.plot)
     moments = ", ".join(f"{name} at {number(at)} s" for name, at in shown["moments"].items())
     caption = f"Path {point['path']}" + (f"; dotted: {moments}" if moments else "")
+    caption += "; dashed: bounds of checks" if shown.get("thresholds") else ""
+    caption += "; below: the states of the control without the mistake" if shown.get("beside") else ""
     files = Markup(", ").join(
         Markup('<a href="{0}">{0}</a>').format(name) for p in row.points for name in p["evidence"]
     )

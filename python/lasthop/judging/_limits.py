@@ -1,0 +1,96 @@
+"""Whether the buffers of the ends held a judged flow back, in the place of its control."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lasthop.judging._recording import Recording, Steps
+from lasthop.judging._syntax import Number, parse
+from lasthop.judging.case import FLOW
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from lasthop._results import Results
+    from lasthop._scenario import Scenario
+
+#: A buffer counts as full from this share of it on.
+_NEARLY = 0.95
+#: So large a share of the samples is left to chance and to the moment of a sample.
+_RARELY = 0.05
+_COLUMNS = (
+    "flow", "time_s", "snd_cwnd", "unacked", "sacked", "lost", "retrans", "snd_una", "snd_nxt", "rwnd_bytes",
+    "notsent_bytes",
+)  # fmt: skip
+
+
+def held_back(scenario: Scenario, run: Results, recording: Recording, mss: float) -> str | None:
+    """Why the ends' buffers limited a judged flow while it was measured; None: they did not.
+
+    By samples of the table `tcp` in the last two thirds of the run: the window had room for a
+    segment, and the receiver's window had none, or nothing waited in the socket of an application
+    that always has data. Without that table by the octets of the buffers, where the scenario has
+    them.
+
+    Args:
+        scenario: of the run.
+        run: its results.
+        recording: of the judged flow.
+        mss: payload of a segment [octets].
+    """
+    flows = tomllib.loads(scenario.to_toml()).get("flow", {})
+    control = flows.get(FLOW, {}).get("tcp", {}).get("cc")
+    judged = {name: flow for name, flow in flows.items() if name == FLOW or flow.get("tcp", {}).get("cc") == control}
+    if "tcp" in run.table_names and run.table("tcp").num_rows:
+        return next(_by_samples(judged, run, scenario.duration / 3, mss), None)
+    inflight: Steps = recording.steps("inflight")
+    octets = _octets(judged.get(FLOW, {}))
+    most = float(np.nanmax(inflight.values)) if len(inflight.values) else 0.0
+    if octets is not None and most * mss >= _NEARLY * octets:
+        return f"{most:.0f} segments in flight are nearly the {octets:.0f} octets of the buffers"
+    return None
+
+
+def _by_samples(judged: Mapping[str, Any], run: Results, from_s: float, mss: float) -> Iterator[str]:
+    table = run.table("tcp").select(list(_COLUMNS))
+    table = table.filter(pc.greater_equal(table.column("time_s"), from_s))
+    names = table.column("flow").cast(pa.string())
+    for flow, keys in judged.items():
+        for name in sorted(n for n in pc.unique(names).to_pylist() if n == flow or fnmatchcase(n, f"{flow}-[0-9]*")):
+            of = table.filter(pc.equal(names, name))
+            column = {c: of.column(c).to_numpy().astype(float) for c in _COLUMNS[2:]}
+            in_flight = column["unacked"] - column["sacked"] - column["lost"] + column["retrans"]
+            room = column["snd_cwnd"] - in_flight >= 1
+            nothing_waits = column["notsent_bytes"] < mss
+            closed = column["rwnd_bytes"] - (column["snd_nxt"] - column["snd_una"]) < mss
+            found = {"the receive window": room & closed & ~nothing_waits}
+            if _endless(keys.get("app")):
+                found["the send buffer"] = room & nothing_waits & (in_flight > 0)
+            for what, times in found.items():
+                share = float(np.mean(times)) if len(times) else 0.0
+                if share > _RARELY:
+                    yield f"{what} limited {name} in {100 * share:.0f} % of the samples of the last two thirds"
+
+
+def _endless(app: Any) -> bool:
+    """Whether an application always has data."""
+    kind = app.get("kind") if isinstance(app, Mapping) else app
+    return kind == "bulk" and not (isinstance(app, Mapping) and app.keys() & {"rate", "size"})
+
+
+def _octets(flow: Mapping[str, Any]) -> float | None:
+    """The smaller of the flow's buffers; None: they are not fixed."""
+    tcp = flow.get("tcp")
+    found = [tcp.get(key) for key in ("send_buffer", "receive_buffer")] if isinstance(tcp, Mapping) else []
+    trees = [parse(text) for text in found if isinstance(text, str) and text[:1].isdigit()]
+    return min((tree.value for tree in trees if isinstance(tree, Number)), default=None)
