@@ -13,7 +13,7 @@ import pytest
 
 from lasthop.judging import judgement
 from lasthop.judging.case import Case
-from lasthop.judging.contest import confirmed, flags
+from lasthop.judging.contest import LEAST_FURTHER, confirmed, flags
 from lasthop.judging.judgement import Judgement
 from lasthop.judging.suite import Suite, load_suite
 
@@ -54,7 +54,8 @@ def judged(suite: Suite, sets: int, store: Path, monkeypatch: pytest.MonkeyPatch
                 rows += 1
                 found = flags(other, "again", case)
                 if found:
-                    alone = replace(suite, cases=(case,))
+                    more = replace(case, seeds=max(case.seeds, LEAST_FURTHER), quick_seeds=LEAST_FURTHER)
+                    alone = replace(suite, cases=(more,))
                     base, now = (samples(alone, FURTHER + k, store, monkeypatch)[case.id] for k in (0, number))
                     further = [(path, {**of, "again": dict(now)[path][control]}) for path, of in base]
                     found, _ = confirmed(found, further, "again", case)

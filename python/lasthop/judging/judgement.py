@@ -31,7 +31,17 @@ from lasthop.judging._scenario import ALONE, scenario_of
 from lasthop.judging._variables import CONGESTION, RATE, known_variables, scenario_keys, variables_of
 from lasthop.judging.call import Call
 from lasthop.judging.case import Case
-from lasthop.judging.contest import RULE, Samples, compared, comparisons, confirmed, flags, summary, unknown
+from lasthop.judging.contest import (
+    LEAST_FURTHER,
+    RULE,
+    Samples,
+    compared,
+    comparisons,
+    confirmed,
+    flags,
+    summary,
+    unknown,
+)
 from lasthop.judging.control import Control, control_of, mutated
 from lasthop.judging.point import Point, Task, Work, item_of
 from lasthop.judging.suite import Suite, bundled, chosen, load_suite
@@ -332,7 +342,14 @@ class Judgement:
         return None
 
     def _points(self, number: int, case: Case, further: Container[str] | None = None) -> Runs:
-        """The runs of a case; with `further` as many with further seeds on the paths named."""
+        """The runs of a case.
+
+        Args:
+            number: the place of the case among all.
+            case: the case.
+            further: names of paths whose flags are to be confirmed: runs with further seeds on
+                these paths of what the flags compare; None: the case's own runs.
+        """
         if self.refused(case) is not None:
             return []
         found = []
@@ -340,11 +357,16 @@ class Judgement:
             if self.quick and not original.quick:
                 continue
             path: CasePath = varied(original, self.vary, case.id)
-            first = range(case.replications(original, self.quick, self.seeds))
-            if further is not None and path.name not in further:
-                continue
-            for replication in first if further is None else (k + len(first) for k in first):
-                for control in self._controls(case):
+            first = case.replications(original, self.quick, self.seeds)
+            replications, controls = range(first), self._controls(case)
+            if further is not None:
+                if path.name not in further:
+                    continue
+                replications = range(first, first + max(first, LEAST_FURTHER))
+                compared_ones = (self.control.name, *case.baselines, ALONE)
+                controls = [control for control in controls if control.name in compared_ones]
+            for replication in replications:
+                for control in controls:
                     scenario = scenario_of(case, path, control.name, case.seed(replication), control.cc, control.keys)
                     key = run_key(scenario.hash, control.code)
                     task = Task(key, Point(number, path, replication, control.name), item_of(case, path))
@@ -555,7 +577,7 @@ class Judgement:
         why = errors[0] if errors else "; ".join(f["why"] for f in (found or missing)[:3])
         more = len(found) - 3
         notes = [*case.notes, *([f"{more} more are flagged"] if more > 0 else [])]
-        notes += [f"Not confirmed by as many runs with further seeds, so no flag: {f['why']}" for f in fallen]
+        notes += [f"Not confirmed by runs with further seeds, so no flag: {f['why']}" for f in fallen]
         known_reason = case.reason(self.control.name)
         if found and known_reason is not None:
             notes.append(f"Known: {known_reason}")
