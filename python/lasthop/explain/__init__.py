@@ -25,6 +25,8 @@ from lasthop.explain._tables import flow_names, flow_row, happenings, scenario_o
 from lasthop.explain._words import sentences
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lasthop._results import Results
 
 __all__ = [
@@ -64,7 +66,12 @@ class Explanation:
 
 
 def explain(
-    results: Results, flow: str | None = None, start_s: float | None = None, end_s: float | None = None
+    results: Results,
+    flow: str | None = None,
+    start_s: float | None = None,
+    end_s: float | None = None,
+    *,
+    told: Callable[[float], None] | None = None,
 ) -> Explanation:
     """Explains the time of a TCP flow, or the delays of a UDP flow.
 
@@ -75,6 +82,7 @@ def explain(
         flow: its name; None: the only flow of the run.
         start_s: only from this moment on [s].
         end_s: only until this moment [s].
+        told: is called now and then with the part of the work that is done, from 0 to 1.
 
     Raises:
         LasthopError: no such flow, nothing of it in the interval, or a table that is missing or of
@@ -83,26 +91,29 @@ def explain(
     row = flow_row(results, flow)
     start, end = (None if t is None else round(t * 1e9) for t in (start_s, end_s))
     lacking = [name for name in ("stages", "limits", "packets") if name not in results.table_names]
-    budget = (estimated_budget if lacking else exact_budget)(results, row, start, end)
+    if lacking:
+        budget = estimated_budget(results, row, start, end)
+    else:
+        budget = exact_budget(results, row, start, end, told=told)
     written = results.manifest.get("tables")
     removed = [f"`{name}`" for name in lacking if isinstance(written, dict) and name in written]
     if removed:
         note = f"The run wrote the table {' and '.join(removed)}, and its folder does not have it: a file was removed."
         budget = replace(budget, notes=[note, *budget.notes])
-    budget = _directed(budget, Route.of(scenario_of(results), row))
+    budget = directed(budget, Route.of(scenario_of(results), row))
     said = sentences(budget, _timeouts(results, budget, row), depth_of(budget, results, row))
     return Explanation(budget, said, advice_for(budget, results, row))
 
 
-def _directed(budget: Budget, route: Route) -> Budget:
+def directed(budget: Budget, route: Route) -> Budget:
     """The same budget with the direction in which the flow passes each place on the radio."""
 
-    def directed(cause: Cause) -> Cause:
+    def on_its_way(cause: Cause) -> Cause:
         way = "ack" if cause.name == "ack-lost" else cause.way
         return replace(cause, direction=route.direction_of(cause.place, way)) if way else cause
 
     losses = [replace(x, direction=route.direction_of(x.place, x.way)) if x.way else x for x in budget.losses]
-    return replace(budget, parts=[replace(p, cause=directed(p.cause)) for p in budget.parts], losses=losses)
+    return replace(budget, parts=[replace(p, cause=on_its_way(p.cause)) for p in budget.parts], losses=losses)
 
 
 def _timeouts(results: Results, budget: Budget, row: dict[str, Any]) -> int:

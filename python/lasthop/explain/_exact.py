@@ -39,6 +39,8 @@ from lasthop.explain._tables import Names, column, columns_of, nanoseconds, of_f
 from lasthop.explain._ways import Ways, arrivals
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lasthop._results import Results
 
 #: Moments of these limits belong to them whatever is on its way.
@@ -52,13 +54,19 @@ OUTSTANDING = ("send-buffer", "congestion-window", "acknowledgement", "recovery"
 
 
 def exact_budget(
-    results: Results, row: dict[str, Any], start_ns: int | None, end_ns: int | None, intervals: int = BINS
+    results: Results,
+    row: dict[str, Any],
+    start_ns: int | None,
+    end_ns: int | None,
+    intervals: int = BINS,
+    told: Callable[[float], None] | None = None,
 ) -> Budget:
     """The budget of the flow of a row of `flows` between two moments.
 
     None: from its start, to its end.
 
-    Its timeline has so many intervals.
+    Its timeline has so many intervals. Of a TCP flow `told` is called with the part of the work
+    that is done.
 
     Raises:
         LasthopError: a table is missing or of another version, nothing of the flow is in the
@@ -66,21 +74,31 @@ def exact_budget(
     """
     columns_of(results, "flows", ("end_s",))
     if row["transport"] == "tcp":
-        return _tcp_budget(results, row, start_ns, end_ns, intervals)
+        return _tcp_budget(results, row, start_ns, end_ns, intervals, told or (lambda _: None))
     return _datagram_budget(results, row, start_ns, end_ns, intervals)
 
 
 # TCP
 
 
+#: Parts of the work after which the packets are read and the moments are known, as measured.
+READ, PLACED = 0.5, 0.65
+
+
 def _tcp_budget(
-    results: Results, row: dict[str, Any], start_ns: int | None, end_ns: int | None, intervals: int
+    results: Results,
+    row: dict[str, Any],
+    start_ns: int | None,
+    end_ns: int | None,
+    intervals: int,
+    told: Callable[[float], None],
 ) -> Budget:
     flow = row["flow"]
     limits = of_flow(columns_of(results, "limits", ("flow", "start_ns", "cause")), flow)
     first, last = _extent(limits, row)
     start, end = clip(flow, first, last, start_ns, end_ns)
     packets = Packets.of(results, row)
+    told(READ)
     keys = Keys()
     # The first number: the octets that have to be somewhere.
     stays = Stays.joined([packets.outstanding(keys.number(Cause("outstanding"))), packets.stays(keys)])
@@ -91,14 +109,31 @@ def _tcp_budget(
     limit_key = _limit_keys(keys, names, limit_at, packets)
     edges = np.unique(np.linspace(start, end, intervals + 1).astype(np.int64))
     ends = [stays.start, stays.end, limit_at[(limit_at > start) & (limit_at < end)], edges]
-    moments = np.unique(np.concatenate(ends))
+    moments = _ascending(np.concatenate(ends))
+    told(PLACED)
     account = _Account(keys, places, names, limit_at, limit_key, moments, edges)
-    sweep(stays, places, moments, account.take)
+
+    def take(first: int, weights: Ints) -> None:
+        account.take(first, weights)
+        told(PLACED + (1 - PLACED) * (first + weights.shape[1]) / (len(moments) - 1))
+
+    sweep(stays, places, moments, take)
     parts = largest_first(keys, account.total)
     timeline = timeline_of(keys, parts, edges, account.bins)
     losses = losses_of(results, row, start, end)
     notes = doubts(account.missing, account.doubled)
     return Budget(flow, "tcp", start, end, end - start, parts, None, True, losses, timeline, notes)
+
+
+def _ascending(values: Ints) -> Ints:
+    """Different values in ascending order.
+
+    Of millions `numpy.unique` takes many times as long, since it fills a hash table first.
+    """
+    found = np.sort(values)
+    kept = np.append(True, found[1:] != found[:-1])
+    different: Ints = found[kept[: len(found)]]
+    return different
 
 
 def doubts(missing: int, doubled: int) -> list[str]:
