@@ -45,10 +45,8 @@ def test_the_report_of_a_study_is_for_everyone(folder: Path, browser: Browser, s
 
 def test_a_wide_table_is_seen_whole_and_a_long_one_is_folded(sheet: Sheet, tmp_path: Path) -> None:
     """The columns of the widest table of a study: two names and ten numbers with intervals."""
-    names = (
-        "throughput Mbit/s, delay ms, jitter ms, undelivered, dropped, retransmitted, Jain, timeouts, fast retransmits"
-    )
-    headers = ("variant", "network", *names.split(", "), "mean cwnd")
+    names = "throughput [Mbit/s], delay [ms], jitter [ms], undelivered, dropped, retransmitted, Jain, timeouts"
+    headers = ("variant", "network", *names.split(", "), "fast retransmits", "mean cwnd")
     row = ("HighSpeed", "802.11ac", *["0.02766 ± 0.00046"] * 10)
     assert len(headers) > COLUMNS
     tables = [TableView("wide", "Wide", headers, (row,)), TableView("long", "Long", headers, (row,) * (ROWS + 1))]

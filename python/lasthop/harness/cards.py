@@ -493,8 +493,15 @@ def _plot(check: Check, scale: Scale, held: str, paper: float | None, marks: Seq
             kind = f"{held} open" if check.held is None else held
             parts.append(Markup('<i class="dot {}" style="left:{}%;--row:0.5"></i>').format(kind, scale.at(mean)))
     rows = max(len(check.shown), 2)
-    return Markup('<span class="plot" style="--rows:{}" aria-hidden="true">{}</span>').format(
-        rows, Markup("").join(parts)
+    plot = Markup('<span class="plot" style="--rows:{}">{}</span>').format(rows, Markup("").join(parts))
+    return Markup('<span class="strip" aria-hidden="true">{}{}</span>').format(plot, _edges(scale))
+
+
+def _edges(scale: Scale) -> Markup:
+    """The numbers at both ends of a scale, and in its middle where it is logarithmic."""
+    places = [scale.low, math.sqrt(scale.low * scale.high), scale.high] if scale.log else [scale.low, scale.high]
+    return Markup('<span class="edges">{}</span>').format(
+        Markup("").join(Markup("<span>{}</span>").format(plain(x, 3).replace("-", "−")) for x in places)
     )
 
 
@@ -513,8 +520,8 @@ def _course(check: Check, held: str) -> Markup:
         for (x, y), s in zip(points, check.shown, strict=True)
     )
     return Markup(
-        '<span class="plot course" aria-hidden="true"><svg viewBox="0 0 100 24" preserveAspectRatio="none">'
-        '<polyline points="{}"/></svg>{}</span>'
+        '<span class="strip" aria-hidden="true"><span class="plot course"><svg viewBox="0 0 100 24" '
+        'preserveAspectRatio="none"><polyline points="{}"/></svg>{}</span></span>'
     ).format(line, dots)
 
 

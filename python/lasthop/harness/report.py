@@ -584,7 +584,8 @@ def _join(parts: Iterable[str]) -> Markup:
 #: How a card is read, once for all of them.
 _HOW = Markup(
     '<p class="mute">A card has the source\'s statement, the test, and a line for each comparison: dots are means over '
-    "replications, bars their 95 % intervals, the shaded band is what the claim accepts{}. "
+    "replications, bars their 95 % intervals, the shaded band is what the claim accepts{}; the numbers below a line "
+    "are the ends of its scale. "
     "A line with several dots says what the claim requires of them; the verdict follows from the interval of "
     "their difference, seed by seed, so that bars may overlap. A comparison holds (✓) if its whole interval is "
     "accepted, and fails (✗) if none of it is. With values of both kinds in its interval it is undecided (?, and a "

@@ -409,8 +409,8 @@ def _switch_tables(data: Data) -> Iterable[TableView]:
         for v in VERSIONS
     ]
     headers: tuple[str, ...] = (
-        "version", "Mbit/s", "timeouts", "recoveries", "sent again", "switches", "dropped a switch [kB]",
-        "longest stall after a switch [s]", *(f"Mbit/s {w}" for w in WAYS),
+        "version", "goodput [Mbit/s]", "timeouts", "recoveries", "sent again", "switches", "dropped a switch [kB]",
+        "longest stall after a switch [s]", *(f"{w} [Mbit/s]" for w in WAYS),
     )  # fmt: skip
     yield TableView("transfer", "Figure 7: 500 s with mode switches, and without", headers, tuple(rows))
     values = ("cut", "inflated", "silence_s", "recovery_s", "second_share", "after", "again", "back_s", "stall_s")
@@ -442,7 +442,13 @@ def _beyond_tables(data: Data) -> Iterable[TableView]:
                 data.estimate("today", "timeouts", change=change).text(),
             )
         )
-    headers: tuple[str, ...] = ("change", "Mbit/s", "share of the cost recovered", "longest stall [s]", "timeouts")
+    headers: tuple[str, ...] = (
+        "change",
+        "goodput [Mbit/s]",
+        "share of the cost recovered",
+        "longest stall [s]",
+        "timeouts",
+    )
     note = f"The cost is {carried.text(unit='Mbit/s')}, the throughput of UDP with a full queue, less that of Reno."
     yield TableView("repair", "Which changes recover the throughput that switches cost", headers, tuple(rows), note)
     rows = [

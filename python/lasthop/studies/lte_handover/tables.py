@@ -53,7 +53,7 @@ def tables(evidence: Evidence) -> Iterable[TableView]:
         "ping-pong",
         "link failures",
         "too late",
-        "Mbit/s",
+        "goodput [Mbit/s]",
     )
     rows = tuple(_rows(data, "trigger", ("hysteresis", "ttt"), counted))
     yield TableView("trigger", "Hysteresis and time-to-trigger under shadowing", headers, rows)
@@ -61,12 +61,12 @@ def tables(evidence: Evidence) -> Iterable[TableView]:
     headers = (
         "who decides",
         "X2 [ms]",
-        "km/h",
+        "speed [km/h]",
         "handovers",
         "link failures",
         "not served [ms]",
         "no packet [ms]",
-        "Mbit/s",
+        "goodput after [Mbit/s]",
     )
     rows = tuple(_rows(data, "conditional", ("decides", "delay", "fast"), early))
     yield TableView("conditional", "Conditional handover", headers, rows)

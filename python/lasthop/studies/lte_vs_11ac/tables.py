@@ -67,7 +67,7 @@ def differ(data: Data) -> TableView:
                         f"{VARIANTS[s.highest][0] if s.percent else 'each'} {values[s.highest].text(unit=metric.unit)}",
                     )
                 )
-    headers = ("network", "size B", "metric", "spread %", "pairs apart", "lowest", "highest")
+    headers = ("network", "size [B]", "metric", "spread [%]", "pairs apart", "lowest", "highest")
     note = (
         "Spread: largest minus smallest mean of the variants over their mean. Pairs apart: those whose paired 95 % "
         "interval does not hold zero and that differ by more than counts as equal (5 % for throughput, 15 % else)."
@@ -126,7 +126,7 @@ def averages(data: Data) -> TableView:
                     )
                 )
     headers = (
-        "variant", "network", "size B", "throughput Mbit/s", "delay ms", "jitter ms", "undelivered", "dropped",
+        "variant", "network", "size [B]", "throughput [Mbit/s]", "delay [ms]", "jitter [ms]", "undelivered", "dropped",
         "retransmitted", "Jain", "timeouts", "fast retransmits", "mean cwnd",
     )  # fmt: skip
     note = "Means over the stations with half the 95 % interval. " + "; ".join(
@@ -173,7 +173,7 @@ def causes(data: Data) -> TableView:
                 told = ", ".join(f"{name} {count}" for name, count in sorted(shown.get("causes", {}).items()))
                 radio = [f"{shown[k]:.1f}" if k in shown else "-" for k in ("mcs", "sinr_db")]
                 rows.append((VARIANTS[cc][0], matching.network_name(network), size, told or "nothing", *radio))
-    headers = ("variant", "network", "size B", "dropped packets by cause", "mean MCS", "mean SINR dB")
+    headers = ("variant", "network", "size [B]", "dropped packets by cause", "mean MCS", "mean SINR [dB]")
     note = "The paper fixes 64QAM 5/6; its tool adapts MCS to the channel, and so does this cell: the MCS is its mean."
     return TableView("causes", "Drops and radio, seed 1", headers, tuple(rows), note)
 
@@ -206,7 +206,7 @@ def _matching(data: Data, transports: list[str], name: str, title: str) -> Table
         )
         for m in found
     )
-    headers = ("network", "source rate Mbit/s", "metric", "best", "value", "ties with it")
+    headers = ("network", "source rate [Mbit/s]", "metric", "best", "value", "ties with it")
     note = (
         "The best variant, packet size and RLC mode for each source rate and metric, and what cannot be distinguished "
         f"from it (the paired 95 % interval holds zero, or within 5 % for throughput, 15 % else). All: {name}.json."

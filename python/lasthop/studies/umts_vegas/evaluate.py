@@ -16,7 +16,7 @@ from lasthop.harness.stats import Estimate
 from lasthop.studies.umts_vegas import model
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 VARIANTS = ("vegas", "reno")
 NAMES = {"vegas": "Vegas", "reno": "Reno"}
@@ -93,7 +93,7 @@ def reno_window(_: Claim, data: Data) -> Finding:
     at = {"cc": "reno", "tbler": 5}
     share = data.estimate("rates", "late_share_at_max", **at)
     reached = data.estimate("rates", "time_to_max", **at)
-    finding = j.all_of([j.above("share of time at 64 after 10 s", share, 0.95)], ["figure 5b"])
+    finding = j.all_of([percent("share of time at 64 after 10 s", share, 0.95, j.above)], ["figure 5b"])
     return finding.noting(f"64 segments are first reached after {reached.text(2, 's')}")
 
 
@@ -126,7 +126,7 @@ def vegas_samples(claim: Claim, data: Data) -> Finding:
 def rtt_grid(_: Claim, data: Data) -> Finding:
     """U10: RTTs on a grid of one uplink TTI."""
     share = data.estimate("rates", "rtt_on_grid", cc="vegas", tbler=5)
-    return j.all_of([j.at_least("share of samples on the grid", share, 0.95)], ["figure 6b"])
+    return j.all_of([percent("share of samples on the grid", share, 0.95, j.at_least)], ["figure 6b"])
 
 
 def base_rtt_lock(claim: Claim, data: Data) -> Finding:
@@ -167,7 +167,7 @@ def vegas_collapse(claim: Claim, data: Data) -> Finding:
     return j.all_of(
         [
             j.in_band("max", data.estimate("rates", "cwnd_max", **at), claim.settings["max"]),
-            j.above("share of time at 2", data.estimate("rates", "late_share_at_2", **at), 0.5),
+            percent("share of time at 2", data.estimate("rates", "late_share_at_2", **at), 0.5, j.above),
         ],
         ["figure 7a"],
     )
@@ -239,6 +239,11 @@ def bandwidth_delay(claim: Claim, data: Data) -> Finding:
     return finding.noting(
         f"384 kbit/s x {rtt.mean:.3f} s / 8 / 552 B = {product.mean:.1f} segments; 64 need an RTT of {needed:.2f} s"
     )
+
+
+def percent(name: str, share: Estimate, least: float, test: Callable[..., Check]) -> Check:
+    """A share against a least one, spoken of in percent."""
+    return replace(test(name, share.scaled(100), least * 100, unit="%"), values={name: share})
 
 
 def percent_in_band(name: str, share: Estimate, low: float, high: float) -> Check:

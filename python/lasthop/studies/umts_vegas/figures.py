@@ -325,8 +325,8 @@ def rates_table(data: Data) -> TableView:
                 )
             )
     headers = (
-        "TCP", "TBLER %", "share %", "ceiling %", "RTT min s", "RTT mean s", "RTT max s", "timeouts in 300 s",
-        "repeats per block %", "downlink status %", "downlink idle %",
+        "TCP", "TBLER [%]", "share [%]", "ceiling [%]", "RTT min [s]", "RTT mean [s]", "RTT max [s]",
+        "timeouts in 300 s", "repeats per block [%]", "downlink status [%]", "downlink idle [%]",
     )  # fmt: skip
     note = "Shares of the downlink's blocks; repeats are retransmitted blocks over new ones: p / (1 - p) at least."
     name = f"rates-{data.parameter_set.name}"
@@ -353,8 +353,8 @@ def triggers_table(data: Data, group: str, title: str, axes: Sequence[str]) -> T
                 )
             )
     headers = (
-        *axes, "TCP", "share %", "RTT mean s", "RTT max s", "timeouts in 300 s", "uplink blocks that are status %",
-        "repeats per block %",
+        *axes, "TCP", "share [%]", "RTT mean [s]", "RTT max [s]", "timeouts in 300 s",
+        "uplink blocks that are status [%]", "repeats per block [%]",
     )  # fmt: skip
     note = (
         "TBLER 10 %. The paper names these triggers in its tables 1 and 2 and says that an optimum is sought; "
