@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 import lasthop as lh
 from lasthop import Results
+from lasthop._values import Value
 
 
 @pytest.fixture(scope="session")
@@ -58,11 +59,19 @@ def sheet(browser: Browser) -> Iterator[Sheet]:
     page.close()
 
 
+#: The handover of `drive`, in seconds: the UE begins near the border of the cells.
+HANDOVER = (0.507, 0.541)
+
+
 @pytest.fixture(scope="session")
 def drive() -> Results:
-    """A handover with everything that can be recorded."""
-    recorded = {f"output.{table}": True for table in ("packets", "steps", "positions", "measurements")}
-    return lh.Scenario.load("lte-handover").with_({"scenario.duration": "1 s", **recorded}).run()
+    """A handover with everything that can be recorded, in one second."""
+    recorded: dict[str, Value] = {f"output.{t}": True for t in ("packets", "steps", "positions", "measurements")}
+    near: dict[str, Value] = {"scenario.duration": "1 s", "ue.car.radio.position": ["440 m", "20 m", "1.5 m"]}
+    run = lh.Scenario.load("lte-handover").with_(near | recorded).run()
+    times = {r["kind"]: r["time_s"] for r in run.events.to_pylist() if r["source"] == "ue/car"}
+    assert (times["handover-start"], times["handover-complete"]) == pytest.approx(HANDOVER, abs=1e-9)
+    return run
 
 
 @pytest.fixture(scope="session")

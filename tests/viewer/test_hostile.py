@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from click.testing import CliRunner
 from playwright.sync_api import expect
 
@@ -65,8 +66,28 @@ def test_a_truncated_table_is_named_and_the_rest_is_shown(sheet: Sheet, tmp_path
         # index.
         sheet.page.route("**/table/0/tcp*", lambda route: _cut(route, folder, whole))
         sheet.open(viewer.address)
-        expect(sheet.page.locator("[role=alert]").first).to_contain_text("tcp")
+        expect(sheet.page.locator("[role=alert]")).to_have_count(1)
+        expect(sheet.page.locator("[role=alert] p")).to_have_count(1)
+        expect(sheet.page.locator("[role=alert]")).to_contain_text("tcp.parquet")
         expect(sheet.page.locator("#overview table").first).to_be_visible()
+        # Of the charts those of the other tables are there.
+        titles = sheet.page.locator("#series figcaption strong").all_inner_texts()
+        assert "Queues of links" in titles
+        assert "Congestion window" not in titles
+
+
+def test_a_viewer_that_ended_is_said_once(sheet: Sheet, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    lh.Scenario.load("dumbbell").with_({"scenario.duration": "1 s"}).run(out=folder)
+    with Viewer({"run": Results.load(folder)}) as viewer:
+        sheet.page.route("**/table/**", lambda route: route.abort())
+        sheet.page.route("**/explained/**", lambda route: route.abort())
+        sheet.open(viewer.address)
+        alerts = sheet.page.locator("[role=alert]", has_text="The server does not answer")
+        expect(alerts).to_have_count(1)
+        expect(alerts).to_contain_text("flows")
+        for name in ("Overview", "Time series", "Tables"):
+            expect(sheet.page.get_by_role("heading", name=name, exact=True)).to_be_visible()
 
 
 def test_a_table_that_was_truncated_before_is_named_on_top(sheet: Sheet, tmp_path: Path) -> None:
@@ -77,15 +98,44 @@ def test_a_table_that_was_truncated_before_is_named_on_top(sheet: Sheet, tmp_pat
         (folder / f"{name}.parquet").write_bytes(whole[: len(whole) // 2] if name == "tcp" else b"")
     with Viewer({"run": Results.load(folder)}) as viewer:
         sheet.open(viewer.address)
-        alerts = sheet.page.locator("main > [role=alert]")
-        expect(alerts).to_have_count(2)
-        expect(alerts.first).to_contain_text("tcp.parquet")
-        expect(alerts.last).to_contain_text("drops.parquet")
+        served = _damage(sheet)
+        assert ["tcp.parquet" in text for text in served] == [True, False]
+        assert ["drops.parquet" in text for text in served] == [False, True]
         expect(sheet.page.locator("#overview table").first).to_be_visible()
         assert sheet.wrong == []
+    # A report shows and says the same.
     done = CliRunner().invoke(main, ["report", str(folder)])
-    assert done.exit_code == 1
-    assert "tcp.parquet" in done.stderr or "drops.parquet" in done.stderr
+    assert done.exit_code == 0
+    assert [name in done.stderr for name in ("tcp.parquet", "drops.parquet")] == [True, True]
+    sheet.open((folder / "report.html").as_uri())
+    assert sorted(_damage(sheet)) == sorted(served)
+    expect(sheet.page.locator("#overview table").first).to_be_visible()
+    assert sheet.wrong == []
+
+
+def test_packets_without_their_damaged_stages_are_shown(sheet: Sheet, tmp_path: Path) -> None:
+    """The body of the table is damaged, its schema is not."""
+    folder = tmp_path / "run"
+    lh.Scenario.load("dumbbell").with_({"scenario.duration": "1 s", "output.explain": True}).run(out=folder)
+    whole = bytearray((folder / "stages.parquet").read_bytes())
+    whole[4:4000] = bytes(3996)
+    (folder / "stages.parquet").write_bytes(whole)
+    done = CliRunner().invoke(main, ["report", str(folder)])
+    assert done.exit_code == 0
+    assert "stages.parquet" in done.stderr
+    sheet.open((folder / "report.html").as_uri())
+    assert ["stages.parquet" in text for text in _damage(sheet)] == [True]
+    sheet.page.locator("canvas.ways").focus()
+    sheet.page.keyboard.press("ArrowRight")
+    expect(sheet.page.locator(".life caption")).to_contain_text("Packet 0")
+    assert sheet.wrong == []
+
+
+def _damage(sheet: Sheet) -> list[str]:
+    """What the one alert of the page says."""
+    alert = sheet.page.locator("[role=alert]")
+    expect(alert).to_have_count(1)
+    return alert.locator("p").all_inner_texts()
 
 
 def _cut(route: Any, folder: Path, whole: bytes) -> None:
@@ -106,9 +156,16 @@ def test_a_table_that_was_removed_is_named_on_top(sheet: Sheet, tmp_path: Path) 
     folder = tmp_path / "run"
     lh.Scenario.load("dumbbell").with_({"scenario.duration": "1 s"}).run(out=folder)
     (folder / "tcp.parquet").unlink()
-    sheet.opened(run_report(Results.load(folder)), tmp_path)
-    alerts = sheet.page.locator("main > [role=alert]")
-    expect(alerts).to_have_count(1)
-    expect(alerts).to_contain_text("'tcp' is missing")
+    with pytest.warns(UserWarning, match="'tcp' is missing"):
+        sheet.opened(run_report(Results.load(folder)), tmp_path)
+    (said,) = _damage(sheet)
+    assert "'tcp' is missing" in said
     expect(sheet.page.locator("#overview table").first).to_be_visible()
+    # Several are named in one sentence.
+    for name in ("drops", "queues"):
+        (folder / f"{name}.parquet").unlink()
+    with pytest.warns(UserWarning, match="3 tables are missing"):
+        sheet.opened(run_report(Results.load(folder)), tmp_path)
+    (said,) = _damage(sheet)
+    assert all(f"'{name}'" in said for name in ("tcp", "drops", "queues"))
     assert sheet.wrong == []

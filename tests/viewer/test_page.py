@@ -17,21 +17,45 @@ import lasthop as lh
 from lasthop import Results
 from lasthop.report import run_report, runs_report
 from lasthop.viewer import Viewer
-from tests.viewer.conftest import Sheet, shown
+from tests.viewer.conftest import HANDOVER, Sheet, shown
 
 BUNDLED = sorted(p.stem for p in (Path(lh.__file__).parent / "scenarios").glob("*.toml"))
 
 
 @pytest.mark.parametrize("name", BUNDLED)
-def test_the_report_of_each_bundled_scenario_opens(name: str, sheet: Sheet, tmp_path: Path) -> None:
-    results = lh.Scenario.load(name).with_({"scenario.duration": "1 s"}).run()
+def test_the_report_of_each_bundled_scenario_opens_and_is_used(name: str, sheet: Sheet, tmp_path: Path) -> None:
+    results = lh.Scenario.load(name).with_({"scenario.duration": "1 s", "output.packets": True}).run()
     sheet.opened(run_report(results), tmp_path)
-    assert sheet.wrong == []
+    page = sheet.page
     assert len(sheet.asked) == 1, "the file is all that is read"
-    flows = sheet.page.locator("#overview table").first.locator("tbody tr")
+    flows = page.locator("#overview table").first.locator("tbody tr")
     assert flows.count() == min(results.flows.num_rows, 40)
     if "tcp" in results.table_names and results.tcp.num_rows:
-        expect(sheet.page.get_by_text("Congestion window", exact=True)).to_be_visible()
+        expect(page.get_by_text("Congestion window", exact=True)).to_be_visible()
+    # Zoom.
+    page.get_by_title("Zoom in (+)").click()
+    assert shown(sheet) == (0.25, 0.75)
+    page.get_by_role("button", name="All", exact=True).click()
+    assert shown(sheet) == (0, 1)
+    # A packet.
+    page.locator("canvas.ways").focus()
+    page.keyboard.press("ArrowRight")
+    shown_flow = page.get_by_label("Flow", exact=True)
+    wanted = shown_flow.input_value() if shown_flow.count() else ""
+    sent = (r for r in results.packets.to_pylist() if r["event"] == "sent" and wanted in ("", r["flow"]))
+    expect(page.locator(".life caption")).to_contain_text(f"Packet {next(sent)['packet']} of ")
+    # A filter.
+    page.get_by_text("Show a table").click()
+    page.locator("#tables select").select_option("flows")
+    every = results.flows["flow"].to_pylist()
+    page.get_by_label("Filter rows").fill(f"flow = {every[-1]}")
+    expect(page.locator("#tables [role=status]")).to_contain_text(f"1 of {len(every)} row")
+    # The other theme, and a small screen.
+    page.get_by_title("Dark or light").click()
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.wait_for_timeout(200)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400, "nothing reaches beyond a small screen"
+    assert sheet.wrong == []
 
 
 def test_a_run_in_real_time_shows_its_lateness(sheet: Sheet, tmp_path: Path) -> None:
@@ -144,6 +168,12 @@ def test_unlike_runs_are_compared_with_a_remark(sheet: Sheet, tmp_path: Path) ->
     rows = page.get_by_role("region", name="Comparison of runs").locator("tbody tr")
     of = [row.locator("th, td").all_text_contents() for row in rows.all()]
     assert [row[2:4] for row in of if row[:2] == ["call", "Mean delay"]] == [["–", "–"]]
+    # What one of them cannot drop it has not dropped 0 times.
+    dropped = next(row for row in of if row[:2] == ["bottleneck.forward", "Dropped: queue-full"])
+    assert int(dropped[2]) > 0
+    assert dropped[4] == "–"
+    what = page.get_by_role("region", name="Differences").locator("tbody tr", has_text="control of").first
+    assert what.locator("th, td").all_text_contents() == ["control of download-1", "reno", "bbr3", "–"]
     # Airtime is a share of the run's three seconds.
     share = (
         sum(r["airtime_s"] for r in wifi.wifi.to_pylist() if (r["station"], r["direction"]) == ("far", "downlink")) / 3
@@ -154,6 +184,81 @@ def test_unlike_runs_are_compared_with_a_remark(sheet: Sheet, tmp_path: Path) ->
     page.locator("nav").get_by_role("link", name="c", exact=True).click()
     assert page.locator("details.run").nth(2).evaluate("node => node.open")
     assert sheet.wrong == []
+
+
+def test_three_runs_with_other_flows_and_durations_share_one_page(sheet: Sheet, tmp_path: Path) -> None:
+    wired = lh.Scenario.load("dumbbell").with_({"scenario.duration": "2 s"})
+    wifi = lh.Scenario.load("wifi-slow-station").with_({"scenario.duration": "3 s"})
+    runs = {"short": wired.run(), "long": wired.with_({"scenario.duration": "4 s"}).run(), "air": wifi.run()}
+    sheet.opened(runs_report(runs), tmp_path)
+    page = sheet.page
+    assert shown(sheet) == (0, 4), "the axis is that of the longest"
+
+    def labels(title: str) -> list[str]:
+        figure = page.locator("#series figure", has=page.get_by_text(title, exact=True))
+        figure.scroll_into_view_if_needed()
+        return sorted(text.strip() for text in figure.locator(".line-toggle").all_inner_texts())
+
+    senders = [f"{run}: {flow}" for run, results in runs.items() for flow in set(results.tcp["flow"].to_pylist())]
+    assert labels("Congestion window") == sorted(senders)
+    ways = {(r["station"], r["direction"]) for r in runs["air"].wifi.to_pylist()}
+    assert labels("Wi-Fi airtime") == sorted(f"air: {station} {way}" for station, way in ways)
+    what = page.get_by_role("region", name="Differences").locator("tbody tr").all()
+    rows = [row.locator("th, td").all_text_contents() for row in what]
+    assert rows[:3] == [
+        ["scenario", "dumbbell", "dumbbell", "wifi-slow-station"],
+        ["seed", "1", "1", "1"],
+        ["duration", "2 s", "4 s", "3 s"],
+    ]
+    # A number of a cause is of no other cause on the page.
+    causes: dict[str, set[str]] = {}
+    for key in page.locator("figure.bands li.key", has=page.locator("[data-colour]")).all():
+        number = key.locator(".patch").inner_text()
+        causes.setdefault(number, set()).add(key.evaluate("n => n.childNodes[1].textContent.split(' (')[0]"))
+    assert len(causes) > 3
+    assert all(len(names) == 1 for names in causes.values()), causes
+    for run in runs:
+        expect(page.locator("nav").get_by_role("link", name=run, exact=True)).to_have_count(1)
+    assert sheet.wrong == []
+
+
+def test_a_handover_is_marked_and_no_one_is_shut_out_of_it(drive: Results, sheet: Sheet, tmp_path: Path) -> None:
+    start, end = HANDOVER
+    sheet.opened(run_report(drive), tmp_path)
+    page = sheet.page
+    expect(page.locator("#series .legend")).to_have_text("handover")
+    page.get_by_text("What the mark is").click()
+    cells = page.get_by_role("region", name="Marks").locator("td").all_text_contents()
+    assert cells == [f"{start:g} s", f"{(end - start) * 1e3:.4g} ms", "ue/car", "handover-start"]
+    # Each chart has it: a band of the mark's colour from its start to its end.
+    figures = page.locator("#series figure.panel")
+    assert figures.count() > 8
+    for figure in figures.all():
+        figure.scroll_into_view_if_needed()
+        expect(figure.locator("canvas")).to_have_count(1)
+        area = figure.locator(".u-over").bounding_box()
+        whole = figure.locator("canvas").bounding_box()
+        assert area
+        assert whole
+        middle = area["x"] - whole["x"] + area["width"] * (start + end) / 2
+        inside = figure.evaluate(PIXEL, [middle, area["y"] - whole["y"] + 3])
+        outside = figure.evaluate(PIXEL, [middle - area["width"] * 0.03, area["y"] - whole["y"] + 3])
+        assert inside != outside, figure.locator("figcaption").inner_text()
+    # While it lasts the bar names it, wherever the cursor is in it.
+    over = figures.nth(1).locator(".u-over")
+    over.scroll_into_view_if_needed()
+    box = over.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] * (start + end) / 2, box["y"] + 20)
+    expect(page.locator(".bar output")).to_contain_text("ue/car handover-start")
+
+
+#: The colour of a chart's canvas at a place in CSS pixels.
+PIXEL = """(figure, [x, y]) => {
+  const canvas = figure.querySelector("canvas");
+  const context = canvas.getContext("2d");
+  return [...context.getImageData(x * devicePixelRatio, y * devicePixelRatio, 1, 1).data].join();
+}"""
 
 
 def test_a_small_screen_and_axe_with_all_open(explained: Results, sheet: Sheet, tmp_path: Path) -> None:

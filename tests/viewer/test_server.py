@@ -24,7 +24,7 @@ from lasthop.report import run_report
 from lasthop.viewer import Viewer
 from lasthop.viewer._embed import ROWS, thinned
 from lasthop.viewer._excerpt import excerpt
-from lasthop.viewer._explained import BANDS, LARGEST, explained, finer
+from lasthop.viewer._explained import BANDS, LARGEST, TIMELINE_ROWS, explained, finer
 from lasthop.viewer._index import arrow, index
 from tests.scenarios import WIRED
 
@@ -202,9 +202,9 @@ def test_a_timeline_has_the_shares_of_the_budget() -> None:
     full = lh.Scenario.parse(WIRED).with_({"output.explain": True}).run()
     (found,) = [f for f in explained(full) if f["of"] == "time"]
     timeline, parts = found["timeline"], found["parts"]
-    assert len(timeline["shares"]) == BANDS + 1
+    assert len(timeline["shares"]) == min(len(parts), TIMELINE_ROWS)
     assert sum(timeline["whole_s"]) == pytest.approx(sum(p["s"] for p in parts), rel=1e-4)
-    for part, row in zip(parts[:BANDS], timeline["shares"], strict=False):
+    for part, row in zip(parts, timeline["shares"], strict=False):
         s = sum(share * whole for share, whole in zip(row, timeline["whole_s"], strict=True))
         assert s == pytest.approx(part["s"], abs=1e-3)
 
@@ -228,11 +228,41 @@ def test_a_cause_that_fills_a_moment_has_a_band_of_its_own() -> None:
     for part, row in zip(parts[:BANDS], shares, strict=False):
         s = sum(share * whole for share, whole in zip(row, found["timeline"]["whole_s"], strict=True))
         assert s == pytest.approx(part["s"], abs=1e-3)
-    # A part of the time has the same bands, and there the cause dominates.
+    # In a part of the time the cause dominates.
     (handover,) = [r["time_s"] for r in run.events.to_pylist() if r["kind"] == "handover-start"]
     part = finer(run, found["flow"], handover - 0.1, handover + 0.2)
     assert part
-    assert max(part["shares"][place]) > 0.5
+    (row,) = [
+        k for k, p in enumerate(part["parts"]) if p["cause"] == "interruption" and p["place"] == parts[place]["place"]
+    ]
+    assert max(part["shares"][row]) > 0.5
+    assert all({"cause": p["cause"], "place": p["place"]} in part["parts"] for p in parts[:2])
+
+
+def test_progress_of_an_explanation_is_told(viewer: Viewer, run: Results) -> None:
+    """From 0 to 1 and never back; nobody asks, or it is over: there is none."""
+    full = lh.Scenario.parse(WIRED).with_({"output.explain": True}).run()
+    told: list[tuple[str, float]] = []
+    flows = {f["flow"] for f in explained(full, lambda flow, part: told.append((flow, part)))}
+    assert {flow for flow, _ in told} == flows
+    parts = [part for _, part in told]
+    assert parts[0] == 0
+    assert parts == sorted(parts)
+    assert parts[-1] == pytest.approx(1)
+    assert len(parts) > 3
+    assert viewer.answer("progress/0") == (200, "application/json", b"null")
+
+
+def test_means_of_a_comparison_are_those_of_all_samples() -> None:
+    scenario = lh.Scenario.load("wifi-slow-station").with_({"scenario.duration": "2 s"})
+    run = scenario.run()
+    one, _ = index({"a": run, "b": scenario.with_({"scenario.seed": 2}).run()})["runs"]
+    found = {(m["of"], m["title"]): m["value"] for m in one["means"]}
+    bytes_ = [r["bytes"] for r in run.queues.to_pylist() if r["queue"] == "wired.forward"]
+    assert found["wired.forward", "Mean queue"] == pytest.approx(sum(bytes_) / len(bytes_))
+    air = [r["airtime_s"] for r in run.wifi.to_pylist() if (r["station"], r["direction"]) == ("far", "downlink")]
+    assert found["far downlink", "Airtime"] == pytest.approx(sum(air) / 2)
+    assert "means" not in index({"a": run})["runs"][0]
 
 
 def test_a_file_stays_small_whatever_is_in_it(run: Results, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,10 +55,15 @@ def test_nothing_moves_while_the_page_opens(
         sheet.open(viewer.address)
         expect(sheet.page.locator("#why")).to_contain_text("All causes")
         expect(sheet.page.locator("figure.bands .u-over")).to_have_count(1)
-        sheet.page.wait_for_timeout(500)
-        # What comes later may be longer than the place that is kept for it; below 0.1 it counts as
-        # good (Web Vitals).
-        assert sheet.page.evaluate("window.shifts") < (0.02 if quick else 0.1)
+        # Stages out of sight are read a second later.
+        sheet.page.wait_for_timeout(1500)
+        height = sheet.page.evaluate("document.documentElement.scrollHeight")
+        for y in range(0, height, 700):
+            sheet.page.evaluate(f"scrollTo(0, {y})")
+            sheet.page.wait_for_timeout(150)
+        # Nothing that is seen moves. Chromium may count a place that is rounded otherwise. A line of
+        # text that comes late moves the rest of a screen by 24 of 900 pixels: 0.02.
+        assert sheet.page.evaluate("window.shifts") < 0.01
 
 
 def test_a_million_rows_are_shown(million: Results, sheet: Sheet, tmp_path: Path) -> None:

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 import lasthop as lh
 from lasthop import Results
 from lasthop.explain import explain
 from lasthop.report import run_report, runs_report
 from lasthop.viewer import Viewer
+from lasthop.viewer._explained import explained as explained_flows
 from tests.viewer.conftest import Sheet, pointed, shown
 
 
@@ -136,6 +137,61 @@ def test_a_long_explanation_comes_after_the_charts(
         assert sheet.wrong == []
 
 
+def test_progress_of_a_long_explanation_is_shown(
+    explained: Results, sheet: Sheet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lasthop.viewer._explained.QUICK_ROWS", 10)
+    held: list[Route] = []
+    page = sheet.page
+    with Viewer({"run": explained}) as viewer:
+        page.route("**/explained/**", lambda route: held.append(route))  # noqa: PLW0108
+        page.route("**/progress/**", lambda route: route.fulfill(json={"flow": "ftp", "part": 0.42}))
+        sheet.open(viewer.address)
+        expect(page.locator("#why")).to_contain_text("42 % after")
+        assert page.locator("#why progress").evaluate("node => node.value") == 0.42
+        before = page.locator("#overview").bounding_box()
+        held[0].continue_()
+        expect(page.locator("#why")).to_contain_text(explain(explained).sentences[0])
+        expect(page.locator("#why progress")).to_have_count(0)
+        assert page.locator("#overview").bounding_box() == before
+        expect(page.get_by_text("Show all of it")).to_have_count(0)
+    assert sheet.wrong == []
+
+
+def test_what_is_longer_than_its_place_is_cut_until_it_is_asked_for(
+    explained: Results, sheet: Sheet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (found,) = [one for one in explained_flows(explained) if one["flow"] == "ftp"]
+    long = [{**found, "sentences": [f"Sentence {n}." for n in range(40)]}]
+    monkeypatch.setattr("lasthop.viewer._explained.QUICK_ROWS", 10)
+    monkeypatch.setattr("lasthop.viewer._server.explained", lambda *_: long)
+    page = sheet.page
+    with Viewer({"run": explained}) as viewer:
+        held: list[Route] = []
+        page.route("**/explained/**", lambda route: held.append(route))  # noqa: PLW0108
+        sheet.open(viewer.address)
+        expect(page.locator("#why progress")).to_be_visible()
+        before = page.locator("#overview").bounding_box()
+        held[0].continue_()
+        page.get_by_role("button", name="Show all of it").wait_for()
+        assert page.locator("#overview").bounding_box() == before
+        page.get_by_role("button", name="Show all of it").click()
+        expect(page.get_by_text("Sentence 39.")).to_be_visible()
+        assert page.locator("#overview").bounding_box() != before
+        expect(page.get_by_text("Show all of it")).to_have_count(0)
+    assert sheet.wrong == []
+
+
+def test_an_estimate_says_at_once_how_to_be_exact(explained: Results, sheet: Sheet, tmp_path: Path) -> None:
+    run = lh.Scenario.load("umts-download").with_({"scenario.duration": "5 s"}).run()
+    sheet.opened(run_report(run), tmp_path)
+    advice = sheet.page.locator(".why > p", has_text="output.explain=true")
+    expect(advice).to_be_visible()
+    expect(advice).to_contain_text("Estimated from samples")
+    sheet.opened(run_report(explained), tmp_path)
+    expect(sheet.page.locator(".why > p", has_text="output.explain=true")).to_have_count(0)
+
+
 def test_why_a_flow_was_slow_stands_on_top(sheet: Sheet, tmp_path: Path) -> None:
     scenario = lh.Scenario.load("umts-download").with_({"scenario.duration": "10 s", "output.explain": True})
     run = scenario.run()
@@ -171,7 +227,7 @@ def test_settings_that_are_advised_stand_apart(
     """
     once = explain(explained, "ftp")
     advice = replace(once.advice[0], changes=["a.b=1", "c.d=2"])
-    monkeypatch.setattr("lasthop.explain.explain", lambda *_: replace(once, advice=[advice]))
+    monkeypatch.setattr("lasthop.explain.explain", lambda *_, **__: replace(once, advice=[advice]))
     sheet.opened(run_report(explained), tmp_path)
     text = sheet.page.locator(".why p", has_text="a.b=1").inner_text()
     assert "--set 'a.b=1' --set 'c.d=2'" in text

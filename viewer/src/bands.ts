@@ -1,7 +1,7 @@
 /** What each moment of a flow went into: shares of causes, stacked, among the linked charts. */
 
 import type uPlot from "uplot";
-import { mark, name, paletteOf, patch, recolour } from "./causes";
+import { mark, name, namedOf, paletteOf, patch, recolour } from "./causes";
 import { linked, type Mark } from "./chart";
 import { colour, token } from "./colours";
 import type { Explained, Run, Timeline } from "./data";
@@ -22,7 +22,10 @@ const WIDE = 2 * STEP;
 /** Milliseconds without a movement after which they are. */
 const SETTLED = 200;
 
-/** Intervals as they are drawn: shares of the bands from below in percent; null: nothing is divided there. */
+/** So many bands are those that take most of what is seen; the others of them are those that fill most of a moment. */
+const LARGEST = 5;
+
+/** Intervals as they are drawn: shares of the parts in percent; null: nothing is divided there. */
 export interface Stack {
   edges: number[];
   shares: (number[] | null)[];
@@ -30,45 +33,67 @@ export interface Stack {
 
 /** The chart of a run's flows, one at a time; null: no explanation has a timeline. */
 export function bands(run: Run, explained: Explained[], time: TimeWindow, marks: Mark[], label: string | null): HTMLElement | null {
-  const flows = explained.flatMap((flow) => (flow.timeline === null ? [] : [{ flow: flow as Banded, colours: paletteOf(flow) }]));
+  const flows = explained.filter((flow): flow is Banded => flow.timeline !== null);
   if (flows.length === 0) return null;
   let shown = flows[0]!;
+  /** The parts that have bands, from below, and their colours. */
+  let parts = namedOf(shown);
+  let palette = paletteOf(shown);
   /** Shorter intervals of a part of the time of the flow that is shown. */
   let fine: Timeline | null = null;
   let asked = "";
   let settling: ReturnType<typeof setTimeout> | undefined;
-  let stack = joined(shown.flow.timeline, 1);
+  let stack = joined(shown.timeline, 1);
 
   /** The shortest intervals that there are of what is seen. */
   const timeline = (): Timeline => {
     const { from, to } = time.range;
-    if (fine === null) return shown.flow.timeline;
-    const whole = shown.flow.timeline.edges_s;
+    if (fine === null) return shown.timeline;
+    const whole = shown.timeline.edges_s;
     const [low, high] = [Math.max(from, whole[0]!), Math.min(to, whole[whole.length - 1]!)];
-    return fine.edges_s[0]! <= low + 1e-9 && fine.edges_s[fine.edges_s.length - 1]! >= high - 1e-9 ? fine : shown.flow.timeline;
+    return fine.edges_s[0]! <= low + 1e-9 && fine.edges_s[fine.edges_s.length - 1]! >= high - 1e-9 ? fine : shown.timeline;
   };
 
-  /** Asks for intervals as short as what is seen wants, and a little more than is seen. */
-  const refine = (): void => {
+  /** When nothing has moved for a while: gives bands to the causes of what is seen, and asks for intervals as short as it wants. */
+  const settle = (isCoarse: boolean): void => {
     clearTimeout(settling);
-    // What has come for the whole of the time is all that there is.
-    if (!shown.flow.exact || (fine !== null && same(fine, shown.flow.timeline))) return;
     settling = setTimeout(() => {
-      const { from, to } = time.range;
-      const found = shown;
-      const key = `${found.flow.flow} ${from} ${to}`;
-      if (key === asked) return;
-      asked = key;
-      run.finer(found.flow, Math.max(from - (to - from) / 2, 0), to + (to - from) / 2).then(
-        (made) => {
-          if (made === null || found !== shown) return;
-          fine = made;
-          plot.draw();
-        },
-        // What is drawn is right, only coarser.
-        () => {},
-      );
+      choose();
+      if (isCoarse) refine();
     }, SETTLED);
+  };
+
+  const choose = (): void => {
+    const { from, to } = time.range;
+    const { edges_s: edges } = shown.timeline;
+    const isWhole = from <= edges[0]! && to >= edges[edges.length - 1]!;
+    const found = isWhole ? namedOf(shown) : chosen(stack, from, to, shown.named);
+    // Where nothing is divided the bands stay what they are.
+    if (found.length === 0 || found.join() === parts.join()) return;
+    parts = found;
+    palette = paletteOf(shown, parts);
+    describe();
+    plot.draw();
+  };
+
+  /** Asks for shorter intervals, of a little more than is seen. */
+  const refine = (): void => {
+    // What has come for the whole of the time is all that there is.
+    if (!shown.exact || (fine !== null && same(fine, shown.timeline))) return;
+    const { from, to } = time.range;
+    const found = shown;
+    const key = `${found.flow} ${from} ${to}`;
+    if (key === asked) return;
+    asked = key;
+    run.finer(found, Math.max(from - (to - from) / 2, 0), to + (to - from) / 2).then(
+      (made) => {
+        if (made === null || found !== shown) return;
+        fine = made;
+        plot.draw();
+      },
+      // What is drawn is right, only coarser.
+      () => {},
+    );
   };
   const box = el("div", { class: "chart" });
   const legend = el("ul", { class: "chart-legend", "aria-label": "Causes, from below" });
@@ -77,17 +102,15 @@ export function bands(run: Run, explained: Explained[], time: TimeWindow, marks:
   let readings: HTMLElement[] = [];
 
   const describe = (): void => {
-    const { flow, colours } = shown;
-    const what = flow.of === "time" ? "What the time went into" : "What the delays of arriving packets went into";
-    title.replaceChildren(el("strong", {}, what), " [%]", steps, flow.exact ? "" : ", estimated");
-    readings = flow.timeline.shares.map(() => el("span", { class: "reading" }));
-    const items = flow.timeline.shares.map((row, k) => {
-      const part = k < flow.named ? flow.parts[k] : undefined;
-      if (row.every((s) => s === 0)) return null;
-      const text = part === undefined ? "all others" : name(part);
-      return el("li", { class: "key" }, patch(part === undefined ? null : colours[k]!), text, " ", readings[k]!);
+    const what = shown.of === "time" ? "What the time went into" : "What the delays of arriving packets went into";
+    title.replaceChildren(el("strong", {}, what), " [%]", steps, shown.exact ? "" : ", estimated");
+    const isAll = parts.length >= shown.parts.length;
+    readings = Array.from({ length: parts.length + (isAll ? 0 : 1) }, () => el("span", { class: "reading" }));
+    const items = readings.map((reading, k) => {
+      const part = parts[k] === undefined ? null : shown.parts[parts[k]]!;
+      return el("li", { class: "key" }, patch(part === null ? null : palette[k]!), part === null ? "all others" : name(part), " ", reading);
     });
-    legend.replaceChildren(...items.filter((i) => i !== null));
+    legend.replaceChildren(...items);
   };
 
   const plot = linked(box, time, marks, {
@@ -97,7 +120,7 @@ export function bands(run: Run, explained: Explained[], time: TimeWindow, marks:
       const { from, to } = time.range;
       const line = timeline();
       const wide = (line.edges_s[1]! - line.edges_s[0]!) * (pixels / (to - from));
-      if (wide > WIDE) refine();
+      settle(wide > WIDE);
       // Powers of two: intervals stay what they are while the window moves.
       stack = joined(line, 2 ** Math.max(Math.ceil(Math.log2(STEP / wide)), 0));
       steps.textContent = ` in steps of ${quantity(stack.edges[1]! - stack.edges[0]!, "s")}`;
@@ -107,10 +130,11 @@ export function bands(run: Run, explained: Explained[], time: TimeWindow, marks:
       ];
     },
     series: () => [{ points: { show: false } }],
-    paint: (u) => paint(u, shown.colours, stack),
+    paint: (u) => paint(u, parts, palette, stack),
     read(at) {
       const found = at === null ? undefined : stack.shares[intervalOf(stack.edges, at)];
-      readings.forEach((node, k) => (node.textContent = at === null ? "" : found ? `${plain(found[k]!, 3)} %` : "–"));
+      const values = found && banded(found, parts);
+      readings.forEach((node, k) => (node.textContent = at === null ? "" : values ? `${plain(values[k]!, 3)} %` : "–"));
     },
     recolour: () => recolour(legend),
   });
@@ -123,15 +147,17 @@ export function bands(run: Run, explained: Explained[], time: TimeWindow, marks:
             "aria-label": `Flow of the causes${label === null ? "" : ` in ${label}`}`,
             onchange: (event) => {
               shown = flows[(event.target as HTMLSelectElement).selectedIndex]!;
+              parts = namedOf(shown);
+              palette = paletteOf(shown);
               fine = null;
               describe();
               plot.draw();
             },
           },
-          ...flows.map(({ flow }) => el("option", {}, flow.flow)),
+          ...flows.map(({ flow }) => el("option", {}, flow)),
         )
       : null;
-  const whose = [label, choice === null ? flows[0]!.flow.flow : null].filter((t) => t !== null).join(": ");
+  const whose = [label, choice === null ? flows[0]!.flow : null].filter((t) => t !== null).join(": ");
   return el("figure", { class: "panel bands" }, el("figcaption", {}, title, ` · ${whose}${choice !== null && whose ? ": " : ""}`, choice), box, legend);
 }
 
@@ -161,26 +187,42 @@ export function joined(timeline: Timeline, count: number): Stack {
   const found: Stack = { edges: [], shares: [] };
   for (let i = 0; i < wholes.length; i += count) {
     const end = Math.min(i + count, wholes.length);
-    const parts = shares.map((row) => {
+    let whole = 0;
+    for (let k = i; k < end; k++) whole += wholes[k]!;
+    const sumOf = (row: number[]): number => {
       let sum = 0;
       for (let k = i; k < end; k++) sum += row[k]! * wholes[k]!;
       return sum;
-    });
-    const whole = parts.reduce((a, b) => a + b, 0);
+    };
     found.edges.push(edges[i]!);
-    found.shares.push(whole > 0 ? parts.map((p) => (p / whole) * 100) : null);
+    found.shares.push(whole > 0 ? shares.map((row) => (sumOf(row) / whole) * 100) : null);
   }
   found.edges.push(edges[edges.length - 1]!);
   return found;
 }
 
-function paint(u: uPlot, colours: number[], stack: Stack): void {
+/** The parts with bands in what is seen between two times: those that take most of it, and those that fill most of a moment. */
+export function chosen(stack: Stack, from: number, to: number, most: number): number[] {
+  const seen = stack.shares.filter((shares, i) => shares !== null && stack.edges[i + 1]! > from && stack.edges[i]! < to) as number[][];
+  const parts = (seen[0] ?? []).map((_, k) => ({ k, sum: seen.reduce((a, s) => a + s[k]!, 0), peak: seen.reduce((a, s) => Math.max(a, s[k]!), 0) }));
+  const some = parts.filter((p) => p.sum > 0).sort((a, b) => b.sum - a.sum);
+  const rest = some.slice(LARGEST).sort((a, b) => b.peak - a.peak);
+  return [...some.slice(0, LARGEST), ...rest.slice(0, most - LARGEST)].map((p) => p.k).sort((a, b) => a - b);
+}
+
+/** The shares of these parts, and that of all others in hundredths of a percent, to which shares are rounded. */
+function banded(shares: number[], parts: number[]): number[] {
+  const found = parts.map((k) => shares[k] ?? 0);
+  return [...found, Math.max(Math.round((100 - found.reduce((a, b) => a + b, 0)) * 100) / 100, 0)];
+}
+
+function paint(u: uPlot, parts: number[], colours: number[], stack: Stack): void {
   const { ctx } = u;
   const { left, top, width, height } = u.bbox;
   const { edges } = stack;
   const tops = stack.shares.map((shares) => {
     let sum = 0;
-    return shares === null ? null : shares.map((s) => (sum += s));
+    return shares === null ? null : banded(shares, parts).map((s) => (sum += s));
   });
   const toX = (t: number): number => u.valToPos(t, "x", true);
   const toY = (v: number): number => u.valToPos(v, "y", true);
@@ -189,7 +231,7 @@ function paint(u: uPlot, colours: number[], stack: Stack): void {
   const seen = Array.from({ length: last + 1 - first }, (_, k) => first + k).filter((i) => tops[i] !== null && toX(edges[i]!) <= left + width);
   const ends = (k: number, i: number): [number, number] => [k === 0 ? 0 : tops[i]![k - 1]!, tops[i]![k]!];
   const paper = token("--paper");
-  const count = stack.shares.reduce((most, s) => Math.max(most, s?.length ?? 0), 0);
+  const count = parts.length + 1;
   ctx.save();
   ctx.beginPath();
   ctx.rect(left, top, width, height);

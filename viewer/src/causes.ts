@@ -20,10 +20,10 @@ function number(key: string, taken: Set<number>): number {
   return n;
 }
 
-/** The named causes of a flow; the second place of the same cause is another cause. */
+/** The causes of a flow; the second place of the same cause is another cause. */
 function keysOf(flow: Explained): string[] {
   const seen = new Map<string, number>();
-  return flow.parts.slice(0, flow.named).map((part) => {
+  return flow.parts.map((part) => {
     const n = seen.get(part.cause) ?? 0;
     seen.set(part.cause, n + 1);
     return `${part.cause} ${n}`;
@@ -33,20 +33,27 @@ function keysOf(flow: Explained): string[] {
 /** Gives the causes of these flows their colours: of all runs that are shown together before one of them is drawn. */
 export function introduce(flows: Explained[]): void {
   const weights = new Map<string, number>();
-  for (const flow of flows) keysOf(flow).forEach((key, i) => weights.set(key, (weights.get(key) ?? 0) + flow.parts[i]!.share));
+  for (const flow of flows) keysOf(flow).slice(0, flow.named).forEach((key, i) => weights.set(key, (weights.get(key) ?? 0) + flow.parts[i]!.share));
   for (const [key] of [...weights].sort((a, b) => b[1] - a[1])) if (!known.has(key)) number(key, new Set());
 }
 
+/** The parts of a flow that are named for the whole of its time. */
+export function namedOf(flow: Explained): number[] {
+  return flow.parts.slice(0, flow.named).map((_, k) => k);
+}
+
 /**
- * The numbers of the named causes of a flow, which are also those of their colours.
+ * The numbers of the causes of these parts of a flow, which are also those of their colours.
  *
- * Within a flow no two causes have one colour. Between flows a cause keeps its colour where that is free.
+ * No two of these causes have one colour. A cause keeps its colour between flows and between choices of parts where that is free.
  */
-export function paletteOf(flow: Explained): number[] {
+export function paletteOf(flow: Explained, parts = namedOf(flow)): number[] {
   introduce([flow]);
   const taken = new Set<number>();
-  return keysOf(flow).map((key) => {
-    const found = known.get(key)!.find((n) => !taken.has(n % colours())) ?? number(key, taken);
+  const keys = keysOf(flow);
+  return parts.map((part) => {
+    const key = keys[part]!;
+    const found = known.get(key)?.find((n) => !taken.has(n % colours())) ?? number(key, taken);
     taken.add(found % colours());
     return found;
   });

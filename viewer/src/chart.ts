@@ -314,7 +314,8 @@ export function timeChart(title: string, unit: string, lines: Line[], time: Time
       legend.querySelectorAll<SVGElement>(".swatch").forEach((s, i) => s.style.setProperty("--c", colour(lines[i]!.number)));
     },
   });
-  const equal = covered(lines).map((group) => el("p", { class: "mute small" }, `Equal, so that the last one covers the others: ${group.map((line) => line.label).join(", ")}.`));
+  const groups = covered(lines).map((group) => group.map((line) => line.label).join(", "));
+  const equal = groups.length > 0 ? [el("p", { class: "mute small" }, `Equal, so that the last one covers the others: ${groups.join("; ")}.`)] : [];
   const figure = el("figure", { class: "panel" }, el("figcaption", {}, el("strong", {}, title), unit ? ` [${unit}]` : ""), box, legend, ...equal);
   return { figure, destroy: () => plot.destroy() };
 }

@@ -1,9 +1,8 @@
 /** Two or more runs: how they differ in what was run, and in what came of it, in tables. */
 
-import type { Index, Rows, Run } from "./data";
+import type { Index, Run } from "./data";
 import { el, scrolled, section } from "./dom";
 import { plain, quantity } from "./format";
-import { grouped } from "./panels";
 
 interface Quantity {
   column: string;
@@ -50,16 +49,8 @@ export async function comparison(runs: Run[], differences: Index["differences"])
     byName(runs, "flows", FLOWS),
     byName(runs, "quality", QUALITY),
     byName(runs, "applications", APPLICATIONS),
-    averages(runs, "queues", ["queue"], "Mean queue", "B", ["bytes"], (rows) => {
-      const bytes = rows.numbers("bytes");
-      return (all) => all.reduce((sum, row) => sum + bytes[row]!, 0) / all.length;
-    }),
-    averages(runs, "wifi", ["station", "direction"], "Airtime", "share", ["airtime_s"], (rows, run) => {
-      const airtime = rows.numbers("airtime_s");
-      return (all) => all.reduce((sum, row) => sum + airtime[row]!, 0) / run.info.duration_s;
-    }),
   ]);
-  const lines = [...parts.flat(), ...drops(runs)];
+  const lines = [...parts.flat(), ...means(runs), ...drops(runs)];
   const heads = runs.map((r) => el("th", { scope: "col", class: "num" }, r.info.label));
   const head = (...names: string[]): HTMLElement => el("thead", {}, el("tr", {}, ...names.map((n) => el("th", { scope: "col" }, n)), ...heads.map((h) => h.cloneNode(true))));
   const body = lines.map((line) => el("tr", {}, el("th", { scope: "row" }, line.of), el("td", {}, line.title), ...line.values.map((v, k) => cell(v, k, line))));
@@ -101,17 +92,18 @@ function settings(runs: Run[], differences: Index["differences"], controls: { fl
   ];
 }
 
-/** The controls of flows that all runs have, where they differ: a scenario may leave them to the profile. */
+/** The controls of flows that several runs have, where they differ: a scenario may leave them to the profile. */
 async function controls(runs: Run[]): Promise<{ flow: string; values: string[] }[]> {
   const found = await Promise.all(
     runs.map(async (run) => {
-      const rows = run.has("flows") ? await run.rows("flows") : null;
+      const rows = run.has("flows") ? await run.rows("flows").catch(() => null) : null;
       const isKnown = rows !== null && rows.has("flow") && rows.has("cc");
       return new Map(Array.from({ length: isKnown ? rows.length : 0 }, (_, i) => [rows!.text("flow", i), rows!.text("cc", i)]));
     }),
   );
-  const shared = [...found[0]!.keys()].filter((flow) => found.every((own) => own.has(flow)));
-  return shared.map((flow) => ({ flow, values: found.map((own) => own.get(flow)!) })).filter(({ values }) => new Set(values).size > 1);
+  const flows = [...new Set(found.flatMap((own) => [...own.keys()]))];
+  const rows = flows.map((flow) => ({ flow, values: found.map((own) => own.get(flow) ?? "–") }));
+  return rows.filter(({ values }) => new Set(values.filter((v) => v !== "–")).size > 1);
 }
 
 function cell(value: number, run: number, { unit, values }: Line): HTMLElement {
@@ -122,7 +114,7 @@ function cell(value: number, run: number, { unit, values }: Line): HTMLElement {
 
 /** Lines of a table with a row for each name; a line without a value but zero is left out. */
 async function byName(runs: Run[], table: string, quantities: Quantity[]): Promise<Line[]> {
-  const tables = await Promise.all(runs.map((run) => (run.has(table) ? run.rows(table) : null)));
+  const tables = await Promise.all(runs.map((run) => (run.has(table) ? run.rows(table).catch(() => null) : null)));
   const names = [...new Set(tables.flatMap((rows) => (rows === null ? [] : Array.from({ length: rows.length }, (_, i) => rows.text("flow", i)))))];
   const lines = names.flatMap((of) =>
     quantities.map(({ column, title, unit }): Line => {
@@ -137,24 +129,13 @@ async function byName(runs: Run[], table: string, quantities: Quantity[]): Promi
   return lines.filter(told);
 }
 
-/** A line for each series of a table of samples, with a number of all its rows. */
-async function averages(runs: Run[], table: string, keys: string[], title: string, unit: string, columns: string[], make: (rows: Rows, run: Run) => (rows: Int32Array) => number): Promise<Line[]> {
-  const found = await Promise.all(
-    runs.map(async (run) => {
-      const info = run.table(table);
-      const known = new Set(info?.columns.map((c) => c.name));
-      const own = new Map<string, number>();
-      // A thinned copy has other sums.
-      const isThinned = (info?.kept ?? Infinity) < (info?.rows ?? 0);
-      if (!run.has(table) || isThinned || ![...keys, ...columns].every((c) => known.has(c))) return own;
-      const rows = await run.rows(table, [...keys, ...columns]);
-      const value = make(rows, run);
-      for (const [name, members] of grouped(rows, keys)) own.set(name, value(members));
-      return own;
-    }),
-  );
-  const names = [...new Set(found.flatMap((own) => [...own.keys()]))];
-  return names.map((of) => ({ of, title, unit, values: found.map((own) => own.get(of) ?? NaN) })).filter(told);
+/** A line for each mean of samples. */
+function means(runs: Run[]): Line[] {
+  const all = runs.flatMap((run) => run.info.means ?? []);
+  const lines = new Map(all.map(({ of, title, unit }) => [`${title}\n${of}`, { of, title, unit }]));
+  return [...lines.values()]
+    .map((line) => ({ ...line, values: runs.map((run) => run.info.means?.find((m) => m.of === line.of && m.title === line.title)?.value ?? NaN) }))
+    .filter(told);
 }
 
 /** A line for each place and cause of drops. */
@@ -169,7 +150,10 @@ function drops(runs: Run[]): Line[] {
   const keys = [...new Set(found.flatMap((own) => [...own.keys()]))];
   return keys.map((key) => {
     const [of, cause] = key.split("\n") as [string, string];
-    return { of, title: `Dropped: ${cause}`, unit: "", values: found.map((own, k) => own.get(key) ?? (isWhole[k] ? 0 : NaN)) };
+    // A run of another scenario may have no such place.
+    const scenarios = new Set(runs.filter((_, k) => found[k]!.has(key)).map((run) => run.info.name));
+    const values = found.map((own, k) => own.get(key) ?? (isWhole[k] && scenarios.has(runs[k]!.info.name) ? 0 : NaN));
+    return { of, title: `Dropped: ${cause}`, unit: "", values };
   });
 }
 

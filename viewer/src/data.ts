@@ -1,6 +1,7 @@
 /** Results as the page sees them: an index of runs, and tables as Arrow that are read when first asked for. */
 
 import type { Campaign } from "./campaign";
+import { messageOf } from "./dom";
 import { tableFromIPC, type Table as ArrowTable } from "@uwdata/flechette";
 
 export interface ColumnInfo {
@@ -55,6 +56,8 @@ export interface RunInfo {
   damaged: string[];
   /** Tables that this copy does not carry. */
   left_out: string[];
+  /** Of several runs: means of samples, which a copy may have thinned. */
+  means?: { of: string; title: string; unit: string; value: number }[];
   /** The stretches of time whose packets this copy carries; absent: all of them. */
   excerpt?: { from_s: number; to_s: number; what: string }[];
 }
@@ -74,20 +77,26 @@ export interface Explained {
   exact: boolean;
   /** What is divided: the time of a TCP flow, or the delays of the packets of another one. */
   of: "time" | "delay";
-  /** So many causes have a colour of their own; the others are one part. */
+  /** So many causes have a colour of their own at a time, the first of the parts for the whole time; the others are one part. */
   named: number;
   sentences: string[];
   parts: { cause: string; place: string; share: number; s: number }[];
   /**
-   * Shares of each interval: a row for each named cause, and one for all others; zeros where nothing is divided. `whole_s` is
-   * how much time (of delays: of all packets together) each interval divides.
+   * Shares of each interval: a row for each of the first parts; what is missing to 1 is that of the others. `whole_s` is how
+   * much time (of delays: of all packets together) each interval divides; 0: none.
    */
   timeline: { edges_s: number[]; whole_s: number[]; shares: number[][] } | null;
   advice: { text: string; set: string[] }[];
 }
 
-/** Shares of intervals of a part of a flow's time, in the bands of the whole. */
+/** Shares of intervals of a flow's time. */
 export type Timeline = NonNullable<Explained["timeline"]>;
+
+/** How far the explanation of a run's flows has come: the flow that it is at, and the part of all the work that is done. */
+export interface Progress {
+  flow: string;
+  part: number;
+}
 
 /** Where the results are: a server on this machine, or this page itself. */
 export interface Source {
@@ -96,6 +105,8 @@ export interface Source {
   bytes(run: string, table: string, columns: string[] | null): Promise<Uint8Array>;
   /** Why the flows of a run were slow; none where that would take long. */
   explained(run: string): Promise<Explained[]>;
+  /** How far this has come; null: it has not begun, or is over. */
+  progress(run: string): Promise<Progress | null>;
   /** The timeline of a flow between two moments, or of more than that, in shorter intervals; null: there is none. */
   finer(run: string, flow: number, found: Explained, from: number, to: number): Promise<Timeline | null>;
 }
@@ -195,6 +206,8 @@ export class Texts {
 
 /** A run, with its tables read once. */
 export class Run {
+  /** What could not be read (tables, the explanation), by what was said of it. */
+  readonly troubles = new Map<string, Set<string>>();
   readonly #tables = new Map<string, Promise<Rows>>();
   #explained: Promise<Explained[]> | null = null;
 
@@ -205,8 +218,21 @@ export class Run {
 
   /** Why the flows were slow. */
   explained(): Promise<Explained[]> {
-    this.#explained ??= this.info.explain.flows.length > 0 ? this.source.explained(this.info.id) : Promise.resolve([]);
+    if (this.#explained === null) {
+      this.#explained = this.info.explain.flows.length > 0 ? this.source.explained(this.info.id) : Promise.resolve([]);
+      this.#explained.catch((error: unknown) => this.#note(error, "the explanation"));
+    }
     return this.#explained;
+  }
+
+  #note(error: unknown, what: string): void {
+    const message = messageOf(error);
+    this.troubles.set(message, (this.troubles.get(message) ?? new Set()).add(what));
+  }
+
+  /** How far the explanation has come; null: it has not begun, is over, or its source does not say. */
+  progress(): Promise<Progress | null> {
+    return this.source.progress(this.info.id).catch(() => null);
   }
 
   /** A flow's timeline in shorter intervals, those of a part of it; null: there is none. */
@@ -228,6 +254,7 @@ export class Run {
     let found = this.#tables.get(key);
     if (found === undefined) {
       found = this.source.bytes(this.info.id, name, columns).then((bytes) => new Rows(readArrow(bytes, name)));
+      found.catch((error: unknown) => this.#note(error, name));
       this.#tables.set(key, found);
     }
     return found;
@@ -238,7 +265,7 @@ function readArrow(bytes: Uint8Array, name: string): ArrowTable {
   try {
     return tableFromIPC(bytes);
   } catch (error) {
-    throw new Error(`The table '${name}' cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new Error(`The table '${name}' cannot be read: ${messageOf(error)}`);
   }
 }
 
@@ -264,9 +291,14 @@ export class Server implements Source {
     return (await (await this.#get(`explained/${encodeURIComponent(run)}`)).json()) as Explained[];
   }
 
+  async progress(run: string): Promise<Progress | null> {
+    return (await (await this.#get(`progress/${encodeURIComponent(run)}`)).json()) as Progress | null;
+  }
+
   async finer(run: string, _flow: number, found: Explained, from: number, to: number): Promise<Timeline | null> {
     const path = `bands/${encodeURIComponent(run)}/${encodeURIComponent(found.flow)}?from=${from}&to=${to}`;
-    return (await (await this.#get(path)).json()) as Timeline | null;
+    const made = (await (await this.#get(path)).json()) as (Timeline & Pick<Explained, "parts">) | null;
+    return made === null ? null : { ...made, shares: ordered(made, found.parts) };
   }
 
   async #get(path: string): Promise<Response> {
@@ -308,6 +340,10 @@ export class Embedded implements Source {
     return Promise.resolve(JSON.parse(text) as Explained[]);
   }
 
+  progress(): Promise<Progress | null> {
+    return Promise.resolve(null);
+  }
+
   async finer(run: string, flow: number, found: Explained): Promise<Timeline | null> {
     const text = this.document.getElementById(`bands-${run}-${flow}`)?.textContent;
     if (text === undefined || text === null || found.timeline === null) return null;
@@ -328,7 +364,15 @@ async function unpacked(text: string): Promise<Uint8Array> {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** The finer timeline that a file carries: 65535ths of shares, band by band, then of wholes; `coarse` is the same in long intervals. */
+/** Rows of a part of the time, which has causes in an order of its own, in the order of those of the whole time. */
+export function ordered({ parts, shares, whole_s: wholes }: Timeline & Pick<Explained, "parts">, wanted: Explained["parts"]): number[][] {
+  return wanted.map(({ cause, place }) => {
+    const k = parts.findIndex((p) => p.cause === cause && p.place === place);
+    return shares[k] ?? wholes.map(() => 0);
+  });
+}
+
+/** The finer timeline that a file carries: 65535ths of shares, cause by cause, then of wholes; `coarse` is the same in long intervals. */
 export function timelineOf(bytes: Uint8Array, coarse: Timeline): Timeline {
   const rows = coarse.shares.length + 1;
   const count = bytes.length / 2 / rows;

@@ -45,6 +45,16 @@ export function listed(names: string[]): string {
   return names.length <= 4 ? names.join(", ") : `${names.slice(0, 3).join(", ")} and ${names.length - 3} more`;
 }
 
+/** What an error says. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** What went wrong, where its result would be. */
+export function failure(error: unknown): HTMLElement {
+  return el("p", { class: "error", role: "alert" }, messageOf(error));
+}
+
 /** A section with a heading. */
 export function section(title: string, id: string, ...children: Child[]): HTMLElement {
   return el("section", { id, "aria-labelledby": `${id}-title` }, el("h2", { id: `${id}-title` }, title), ...children);

@@ -7,7 +7,7 @@ import { introduce } from "./causes";
 import { colour, colours, isDark, numberOf } from "./colours";
 import { comparison } from "./compare";
 import { Embedded, Run, Server, type Index, type Source } from "./data";
-import { el, listed, section } from "./dom";
+import { el, failure, listed, messageOf, section } from "./dom";
 import { quantity, seconds } from "./format";
 import { map } from "./map";
 import { overview } from "./overview";
@@ -45,18 +45,36 @@ async function start(): Promise<void> {
       await show(main, runs, index.differences);
     }
   } catch (error) {
-    main.replaceChildren(el("p", { class: "error", role: "alert" }, error instanceof Error ? error.message : String(error)));
+    main.replaceChildren(failure(error));
   }
   document.documentElement.dataset["ready"] = "true";
 }
 
-/** A part of the page; what goes wrong in it leaves the others alone. */
-async function part(make: () => Promise<HTMLElement | null> | HTMLElement | null): Promise<HTMLElement | null> {
+/** A section of the page; what goes wrong in it leaves the others alone. */
+async function part(title: string, id: string, runs: Run[], make: () => Promise<HTMLElement | null>): Promise<HTMLElement | null> {
   try {
     return await make();
   } catch (error) {
-    return el("p", { class: "error", role: "alert" }, error instanceof Error ? error.message : String(error));
+    // What could not be read stands above all sections.
+    const isSaid = runs.some((run) => run.troubles.has(messageOf(error)));
+    return section(title, id, isSaid ? unread() : failure(error));
   }
+}
+
+function unread(): HTMLElement {
+  return el("p", { class: "mute" }, "Not shown: what it needs could not be read.");
+}
+
+/** What is wrong with the tables of runs, once for all sections; null: nothing. */
+function alert(runs: Run[]): HTMLElement | null {
+  const said = runs.flatMap((run) => {
+    const unread = [...run.troubles].map(([text, tables]) => {
+      const names = [...tables].filter((name) => !text.includes(name));
+      return names.length > 0 ? `${text} Missing here: ${names.join(", ")}.` : text;
+    });
+    return [...run.info.damaged, ...unread].map((text) => (runs.length > 1 ? `${run.info.label}: ${text}` : text));
+  });
+  return said.length === 0 ? null : el("div", { class: "error", role: "alert" }, ...said.map((text) => el("p", {}, text)));
 }
 
 async function show(main: HTMLElement, runs: Run[], differences: Index["differences"]): Promise<void> {
@@ -68,8 +86,14 @@ async function show(main: HTMLElement, runs: Run[], differences: Index["differen
   // Of several runs each has a colour, which is also that of its lines where that is enough to tell them apart.
   const isColoured = several && runs.length <= colours();
   const marks = runs.map((run, k) => marksOf(run).then((own) => (isColoured ? own.map((mark) => ({ ...mark, number: k })) : own), (): Mark[] => []));
-  const shared = [part(() => comparison(runs, differences)), part(() => series(runs, time, marks))];
-  const owns = runs.map((run, k) => [part(() => why(run)), part(() => overview(run)), part(() => map(run, time, marks[k]!)), part(() => packets(run, time, marks[k]!)), part(() => tables(run))]);
+  const shared = [part("Comparison", "comparison", runs, () => comparison(runs, differences)), part("Time series", "series", runs, () => series(runs, time, marks))];
+  const owns = runs.map((run, k) => [
+    part("Why", "why", [run], () => why(run)),
+    part("Overview", "overview", [run], () => overview(run)),
+    part("Map", "map", [run], () => map(run, time, marks[k]!)),
+    part("Packets", "packets", [run], () => packets(run, time, marks[k]!)),
+    Promise.resolve(tables(run)),
+  ]);
   const parts: (HTMLElement | null)[] = await Promise.all(shared);
   for (const [k, run] of runs.entries()) {
     const own = (await Promise.all(owns[k]!)).filter((p) => p !== null);
@@ -88,8 +112,8 @@ async function show(main: HTMLElement, runs: Run[], differences: Index["differen
   const sections = parts.filter((p): p is HTMLElement => p !== null);
   // One run: what it was comes before its charts.
   if (!several) sections.sort((a, b) => order(a) - order(b));
-  const damaged = runs.flatMap((run) => run.info.damaged.map((text) => el("p", { class: "error", role: "alert" }, several ? `${run.info.label}: ${text}` : text)));
-  main.replaceChildren(...damaged, ...sections);
+  const wrong = alert(runs);
+  main.replaceChildren(...(wrong === null ? [] : [wrong]), ...sections);
   navigation(sections);
   keyboard(time);
   // What takes long comes last, into places that are kept free.
@@ -119,7 +143,7 @@ async function causes(runs: Run[], time: TimeWindow, marks: Mark[][]): Promise<H
     runs.map(async (run, k) => {
       const label = runs.length > 1 ? run.info.label : null;
       if (run.info.explain.flows.length === 0) return null;
-      if (run.info.explain.quick) return bands(run, await run.explained(), time, marks[k]!, label);
+      if (run.info.explain.quick) return bands(run, await run.explained().catch(() => []), time, marks[k]!, label);
       return el("figure", { class: "panel bands bands-later", "data-run": run.info.id }, el("figcaption", {}, "Working out what the time went into…"));
     }),
   );
@@ -132,7 +156,7 @@ async function series(runs: Run[], time: TimeWindow, marking: Promise<Mark[]>[])
   const marks = marksOfRuns.flatMap((own, k) => own.map((mark) => ({ ...mark, run: k })));
   const stacked = await causes(runs, time, marksOfRuns);
   const ids = [...new Set(all.flatMap((panels) => panels.map((p) => p.id)))];
-  if (ids.length === 0 && stacked.length === 0) return null;
+  if (ids.length === 0 && stacked.length === 0) return runs.some((run) => run.troubles.size > 0) ? section("Time series", "series", unread()) : null;
   const label = el("output", { "aria-live": "off" });
   const describe = (): void => {
     const { from, to } = time.range;
@@ -212,7 +236,7 @@ async function series(runs: Run[], time: TimeWindow, marking: Promise<Mark[]>[])
     } });
     bar.append(el("label", { class: "lines" }, "Lines ", field));
   }
-  const silent = (await Promise.all(runs.map(async (run) => (await uncharted(run)).map((flow) => (runs.length > 1 ? `${run.info.label}: ${flow}` : flow))))).flat();
+  const silent = (await Promise.all(runs.map(async (run) => (await uncharted(run).catch(() => [])).map((flow) => (runs.length > 1 ? `${run.info.label}: ${flow}` : flow))))).flat();
   const isRun = marks.some((mark) => mark.number !== undefined);
   const keys: HTMLElement[] = [...new Set(marks.map((m) => m.kind))].map((kind) => el("span", { class: "key" }, swatchOf(kind, isRun ? "var(--ink)" : undefined), MARKS[kind]));
   if (isRun) {

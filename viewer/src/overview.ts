@@ -94,8 +94,9 @@ function lateness(run: Run): HTMLElement | null {
 }
 
 async function summary(run: Run, table: string, title: string, names: string[], shown: Shown[]): Promise<HTMLElement | null> {
-  if (!run.has(table)) return null;
-  const rows = await run.rows(table);
+  // The page names a table that cannot be read.
+  const rows = run.has(table) ? await run.rows(table).catch(() => null) : null;
+  if (rows === null) return null;
   const texts = names.filter((name, k) => k === 0 || rows.texts(name).names.some((text) => text !== ""));
   const columns = shown.filter((s) => rows.has(s.column) && rows.numbers(s.column).some((v) => !Number.isNaN(v)));
   const count = Math.min(rows.length, MOST);

@@ -3,7 +3,7 @@
 import { markTimes, turnable, type Mark } from "./chart";
 import { colour, token } from "./colours";
 import type { Rows, Run } from "./data";
-import { el, section } from "./dom";
+import { el, failure, section } from "./dom";
 import { plain, seconds } from "./format";
 import { layersOf, type Layers, type Stay } from "./layers";
 import { life as lifeOf, type Way } from "./life";
@@ -47,6 +47,7 @@ export async function packets(run: Run, time: TimeWindow, marking: Promise<Mark[
     run.rows("stages", ["packet", "stage", "where", "start_ns", "end_ns"]).then(
       (rows) => {
         layers = layersOf(rows, new Map(ways.map((w) => [w.packet, w.from.node])));
+        reserve();
         draw();
       },
       () => {
@@ -109,6 +110,24 @@ export async function packets(run: Run, time: TimeWindow, marking: Promise<Mark[
     cursor.style.left = `${at}px`;
   };
 
+  const heightOfLanes = (isThrough: boolean, count: number): number => (isThrough ? count * 22 + 40 : Math.max(count * 56, 120));
+
+  /** The note, and every how many packets are drawn. */
+  const tell = (all: Way[]): number => {
+    const { from, to } = time.range;
+    // Of more than can be told apart every so many is drawn.
+    const every = Math.ceil(all.length / MOST);
+    const what = `${all.length.toLocaleString("en")} packets ${excerpt.length > 0 ? "of this file " : ""}between ${seconds(from)} and ${seconds(to)}`;
+    note.textContent = every > 1 ? `${what}, one in ${every} is drawn: zoom in to see each (drag, turn the wheel, or +).` : `${what}. Click one, or use the arrow keys.`;
+    return every;
+  };
+
+  /** Gives the drawing its place before it comes into sight: nothing moves there then. */
+  const reserve = (): void => {
+    if (isLayered && layers === null) return;
+    canvas.style.height = `${heightOfLanes(isLayered, usedLanes(isLayered).length) + AXIS}px`;
+  };
+
   const paint = (): void => {
     // What is printed before the stages are there is drawn from node to node.
     const isThrough = isLayered && (layers !== null || !isPrinting);
@@ -120,7 +139,7 @@ export async function packets(run: Run, time: TimeWindow, marking: Promise<Mark[
     const width = canvas.clientWidth;
     const used = usedLanes(isThrough);
     const lanes = used.map((lane) => (isThrough ? layers!.lanes : nodes)[lane]!);
-    const bottom = isThrough ? lanes.length * 22 + 40 : Math.max(lanes.length * 56, 120);
+    const bottom = heightOfLanes(isThrough, lanes.length);
     const height = bottom + AXIS;
     const scale = devicePixelRatio;
     canvas.width = width * scale;
@@ -152,13 +171,8 @@ export async function packets(run: Run, time: TimeWindow, marking: Promise<Mark[
     }
     axis(ctx, from, to, frame, bottom);
     const all = seen();
-    // Of more than can be told apart every so many is drawn.
-    const every = Math.ceil(all.length / MOST);
+    const every = tell(all);
     const wanted = every > 1 ? all.filter((way, i) => i % every === 0 || way === chosen) : all;
-    note.textContent =
-      every > 1
-        ? `${all.length.toLocaleString("en")} packets ${excerpt.length > 0 ? "of this file " : ""}between ${seconds(from)} and ${seconds(to)}, one in ${every} is drawn: zoom in to see each (drag, turn the wheel, or +).`
-        : `${all.length.toLocaleString("en")} packets ${excerpt.length > 0 ? "of this file " : ""}between ${seconds(from)} and ${seconds(to)}. Click one, or use the arrow keys.`;
     drawn = [];
     ctx.save();
     ctx.beginPath();
@@ -205,7 +219,7 @@ export async function packets(run: Run, time: TimeWindow, marking: Promise<Mark[
         // Another packet may have been chosen while tables were read.
         if (chosen === way) life.replaceChildren(node);
       };
-      lifeOf(run, rows, way).then(show, (error: unknown) => show(el("p", { class: "error", role: "alert" }, error instanceof Error ? error.message : String(error))));
+      lifeOf(run, rows, way).then(show, (error: unknown) => show(failure(error)));
     }
   };
   // A drag with the mouse shows a part, as in the charts; a finger moves the page.
@@ -267,6 +281,8 @@ export async function packets(run: Run, time: TimeWindow, marking: Promise<Mark[
   });
   // Small tables are read in time for a print of what was never in sight.
   if (hasLayers && run.table("stages")!.rows <= FEW) setTimeout(() => isLayered && read(), LATER);
+  tell(seen());
+  reserve();
   const over = el(
     "select",
     {

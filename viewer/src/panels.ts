@@ -137,10 +137,14 @@ export async function panelsOf(run: Run): Promise<Panel[]> {
   }
   const arrived = run.table("tcp")?.columns.some((c) => c.name === "bytes_arrived") ?? false;
   if (arrived) columns.get("tcp")?.add("bytes_arrived");
-  const read = (table: string): Promise<Rows> => run.rows(table, [...(columns.get(table) ?? [])]);
+  // The page names a table that cannot be read; the charts of the others are worth showing.
+  const read = (table: string): Promise<Rows | null> => run.rows(table, [...(columns.get(table) ?? [])]).catch(() => null);
   const made = await Promise.all([
-    arrived && columns.has("tcp") ? read("tcp").then((rows) => throughput(run, rows)) : null,
-    ...usable.map(async (recipe) => ({ id: recipe.id, title: recipe.title, unit: recipe.unit, family: recipe.keys.join(), lines: linesOf(await read(recipe.table), recipe, run.info.interval_s) })),
+    arrived && columns.has("tcp") ? read("tcp").then((rows) => rows && throughput(run, rows)) : null,
+    ...usable.map(async (recipe) => {
+      const rows = await read(recipe.table);
+      return rows && { id: recipe.id, title: recipe.title, unit: recipe.unit, family: recipe.keys.join(), lines: linesOf(rows, recipe, run.info.interval_s) };
+    }),
   ]);
   return made.filter((panel): panel is Panel => panel !== null && panel.lines.length > 0);
 }

@@ -1,7 +1,7 @@
 /** Any table of a run, with filters; only the rows in sight are elements. */
 
 import type { Rows, Run, TableInfo } from "./data";
-import { el, section } from "./dom";
+import { el, failure, section } from "./dom";
 
 const ROW = 26;
 /** Pixels for the bar that moves a table sideways, and its borders. */
@@ -22,7 +22,7 @@ export function tables(run: Run): HTMLElement {
     try {
       place.replaceChildren(grid(await run.rows(info.name), info));
     } catch (error) {
-      place.replaceChildren(el("p", { class: "error", role: "alert" }, error instanceof Error ? error.message : String(error)));
+      place.replaceChildren(failure(error));
     }
   };
   choice.addEventListener("change", () => void show());

@@ -3,7 +3,7 @@
 import { name, paletteOf, patch, recolour } from "./causes";
 import { colour } from "./colours";
 import type { Explained, Run } from "./data";
-import { el, scrolled, section } from "./dom";
+import { el, failure, scrolled, section } from "./dom";
 import { plain } from "./format";
 
 /** The section of a run's explanations; one that takes long comes into it later. */
@@ -13,19 +13,66 @@ export async function why(run: Run): Promise<HTMLElement | null> {
     const found = await run.explained();
     return found.length === 0 ? null : section("Why", "why", ...all(found, run));
   }
-  const place = el("div", { class: "why-later" }, el("p", { class: "mute", role: "status" }, "Working out why the flows were slow…"));
+  const bar = el("progress", { max: 1, "aria-label": "How much of it is worked out" });
+  const text = el("p", { class: "mute" }, WORKING);
+  // Each further flow has a line.
+  const place = el("div", { class: "why-later", style: `--more:${run.info.explain.flows.length - 1}` }, text, bar);
   return section("Why", "why", place);
+}
+
+/** Keeps what came later within the place that was kept for it, until all of it is asked for: nothing below moves. */
+function fit(place: HTMLElement): void {
+  const kept = parseFloat(getComputedStyle(place).minHeight);
+  if (place.scrollHeight <= kept + 1) return;
+  place.classList.add("cut");
+  const button = el("button", { type: "button", class: "whole" }, "Show all of it");
+  const open = (): void => {
+    place.classList.remove("cut");
+    button.remove();
+  };
+  button.addEventListener("click", open);
+  place.addEventListener("click", (event) => {
+    if ((event.target as HTMLElement).closest("summary") !== null) open();
+  });
+  place.append(button);
+}
+
+const WORKING = "Working out why the flows were slow. The rest of the page is below.";
+/** Milliseconds between two questions how far an explanation has come. */
+const ASKED = 500;
+
+/** Says how far an explanation has come until that is over. */
+async function follow(run: Run, place: Element, isOver: () => boolean): Promise<void> {
+  const bar = place.querySelector("progress")!;
+  const text = place.querySelector("p")!;
+  const since = performance.now();
+  for (;;) {
+    const found = await run.progress();
+    if (isOver()) return;
+    if (found !== null) {
+      bar.value = found.part;
+      const flows = run.info.explain.flows;
+      const which = flows.length > 1 ? `flow ${flows.indexOf(found.flow) + 1} of ${flows.length}, ` : "";
+      text.textContent = `${WORKING} So far: ${which}${Math.round(found.part * 100)} % after ${Math.round((performance.now() - since) / 1e3)} s.`;
+    }
+    await new Promise((done) => setTimeout(done, ASKED));
+  }
 }
 
 /** Fills the place of an explanation that takes long. */
 export async function whyLater(run: Run, node: ParentNode): Promise<void> {
-  const place = node.querySelector(".why-later");
+  const place = node.querySelector<HTMLElement>(".why-later");
   if (place === null) return;
+  let isOver = false;
   try {
+    void follow(run, place, () => isOver);
     const found = await run.explained();
+    isOver = true;
     place.replaceChildren(...(found.length > 0 ? all(found, run) : [el("p", {}, "No flow of this run can be explained.")]));
+    fit(place);
   } catch (error) {
-    place.replaceChildren(el("p", { class: "error", role: "alert" }, error instanceof Error ? error.message : String(error)));
+    isOver = true;
+    place.replaceChildren(failure(error));
   }
 }
 
@@ -63,13 +110,14 @@ function one(found: Explained, sentences: string[]): HTMLElement {
     "div",
     { class: "why" },
     ...sentences.map((s) => el("p", {}, s)),
+    found.exact ? null : el("p", { class: "mute" }, "Estimated from samples, which cannot tell all causes apart. With ", el("code", {}, "--set output.explain=true"), " the run records where each octet was, and the shares are exact."),
     bar,
     el("p", { class: "legend" }, ...keys),
     ...found.advice.map((a) => el("p", {}, `${a.text} `, ...a.set.flatMap((s) => [el("code", {}, `--set '${s}'`), " "]))),
     el(
       "details",
       {},
-      el("summary", {}, ...(found.exact ? ["All causes"] : ["All causes, estimated: the run has no ", el("code", {}, "output.explain")])),
+      el("summary", {}, found.exact ? "All causes" : "All causes, estimated"),
       scrolled(
         `Causes of ${found.flow}`,
         el("thead", {}, el("tr", {}, ...columns.map(([text, kind]) => el("th", { scope: "col", class: kind || null }, text)))),

@@ -1,5 +1,6 @@
+import { differenceCiede2000, filterDeficiencyDeuter, filterDeficiencyProt, filterDeficiencyTrit, parse, wcagContrast, type Color } from "culori";
 import { expect, test } from "vitest";
-import { colours, dash, dashes, numberOf } from "../src/colours";
+import { colours, DARK, dash, dashes, LIGHT, numberOf } from "../src/colours";
 
 test("a line of a family has its colour in each chart", () => {
   const names = ["car downlink", "car uplink"];
@@ -37,4 +38,21 @@ test("of several UEs gives each a colour, and dashes to its uplink", () => {
   expect(one.map((name) => numberOf(one, name, 0, 1))).toEqual([0, 1]);
   const many = Array.from({ length: colours() + 1 }, (_, i) => [`u${i} downlink`, `u${i} uplink`]).flat();
   expect(new Set(many.map((name) => numberOf(many, name, 0, 1))).size).toBe(many.length);
+});
+
+const VISIONS = { all: (c: Color) => c, "no long cones": filterDeficiencyProt(1), "no middle cones": filterDeficiencyDeuter(1), "no short cones": filterDeficiencyTrit(1) };
+
+test.each([
+  ["light", LIGHT, "#ffffff"],
+  ["dark", DARK, "#14181d"],
+] as const)("people with any colour vision tell the colours of the %s theme apart", (_, set, paper) => {
+  const distance = differenceCiede2000();
+  for (const [vision, seen] of Object.entries(VISIONS)) {
+    const as = set.map((hex) => seen(parse(hex)!));
+    for (let i = 0; i < set.length; i++) {
+      for (let k = 0; k < i; k++) expect(distance(as[i]!, as[k]!), `${set[k]} and ${set[i]}, ${vision}`).toBeGreaterThan(10.9);
+    }
+  }
+  // Numbers on them have the colour of the paper (WCAG 2.2, 1.4.3).
+  for (const hex of set) expect(wcagContrast(hex, paper), hex).toBeGreaterThan(4.5);
 });

@@ -54,14 +54,14 @@ def report(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
 def _run(folder: Path) -> str:
     from lasthop.report import run_report
 
-    return run_report(Results.load(folder))
+    return run_report(Results.load(folder), _output.note)
 
 
 def _runs(folders: tuple[Path, ...]) -> str:
     from lasthop.cli._view import labelled
     from lasthop.report import runs_report
 
-    return runs_report(labelled(folders))
+    return runs_report(labelled(folders), _output.note)
 
 
 def _campaign(folder: Path) -> str:

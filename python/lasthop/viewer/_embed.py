@@ -7,7 +7,8 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -15,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lasthop._core import LasthopError
+from lasthop._errors import in_sentences
 from lasthop.viewer._excerpt import OF_PACKETS, Stretch, excerpt
 from lasthop.viewer._explained import explained, finest
-from lasthop.viewer._index import arrow, campaign_index, index, table_names
+from lasthop.viewer._index import arrow, campaign_index, index, missing, table_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,30 +69,28 @@ def with_policy(html: str, connect: str) -> str:
     return html.replace("<title>", f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<title>', 1)
 
 
-def standalone(runs: Mapping[str, Results]) -> str:
+def standalone(runs: Mapping[str, Results], note: Callable[[str], None] = warnings.warn) -> str:
     """The page with these runs in it.
+
+    A table that is missing or cannot be read is named on the page, which shows the others.
 
     Args:
         runs: runs by the labels that the page gives them; one or more.
+        note: is called with what is wrong with tables.
 
     Raises:
-        LasthopError: a table cannot be read.
+        LasthopError: the manifest or the summary of a run cannot be read.
     """
     found: dict[tuple[str, str], _Carried] = {}
+    damage: dict[tuple[str, str], str] = {}
     excerpts: dict[str, list[Stretch]] = {}
     for i, results in enumerate(runs.values()):
-        chosen = excerpt(results, PACKET_ROWS // len(runs))
-        if chosen is not None:
-            excerpts[str(i)] = chosen.stretches
-        for name in table_names(results):
-            _, rows = results.shape(name)
-            if rows > ROWS and name in WHOLE:
-                continue
-            table = results.table(name)
-            if name in OF_PACKETS:
-                found[str(i), name] = _Carried(table if chosen is None else chosen.of(table), thins=False)
-            else:
-                found[str(i), name] = _Carried(thinned(table, ROWS), thins=name not in WHOLE)
+        tables, broken = _tables(results, PACKET_ROWS // len(runs), excerpts.setdefault(str(i), []))
+        found |= {(str(i), name): carried for name, carried in tables.items()}
+        damage |= {(str(i), name): text for name, text in broken.items()}
+        for text in (*broken.values(), *missing(results)):
+            note(text)
+    excerpts = {run: stretches for run, stretches in excerpts.items() if stretches}
     _fit(found.values())
     explanations = [explained(results) for results in runs.values()]
     parts = [
@@ -107,7 +108,7 @@ def standalone(runs: Mapping[str, Results]) -> str:
         if data
     ]
     kept = {key: len(carried.table) for key, carried in found.items()}
-    parts.insert(0, f'<script type="application/json" id="index">{_safe(index(runs, kept, excerpts))}</script>')
+    parts.insert(0, f'<script type="application/json" id="index">{_safe(index(runs, kept, excerpts, damage))}</script>')
     return with_policy(page(), "'none'").replace(_SLOT, "\n".join(parts), 1)
 
 
@@ -123,6 +124,47 @@ def standalone_campaign(entry: Mapping[str, Any], sections: str) -> str:
         f'<script type="application/json" id="index">{_safe(campaign_index(entry))}</script>',
     )
     return with_policy(page(), "'none'").replace(_SLOT, "\n".join(parts), 1)
+
+
+def _tables(results: Results, packet_rows: int, stretches: list[Stretch]) -> tuple[dict[str, _Carried], dict[str, str]]:
+    """The tables of a run as a file carries them, and what is wrong with those that cannot be read.
+
+    The stretches of time whose packets are carried are added to `stretches`; none: all are.
+    """
+    found: dict[str, _Carried] = {}
+    broken: dict[str, str] = {}
+
+    def sound(name: str) -> bool:
+        try:
+            results.table(name)
+        except LasthopError as error:
+            broken[name] = in_sentences(error)
+        return name not in broken
+
+    chosen = None
+    of_packets = [name for name in OF_PACKETS if name in results.table_names]
+    try:
+        chosen = excerpt(results, packet_rows, of_packets)
+    except LasthopError:
+        chosen = excerpt(results, packet_rows, [name for name in of_packets if sound(name)])
+    stretches += [] if chosen is None else chosen.stretches
+    for name in table_names(results):
+        if name in broken:
+            continue
+        try:
+            _, rows = results.shape(name)
+            # Without their packets the other rows are of no use.
+            if rows > ROWS and (name in WHOLE or (name in OF_PACKETS and "packets" in broken)):
+                continue
+            table = results.table(name)
+        except LasthopError as error:
+            broken[name] = in_sentences(error)
+            continue
+        if name in OF_PACKETS:
+            found[name] = _Carried(table if chosen is None else chosen.of(table), thins=False)
+        else:
+            found[name] = _Carried(thinned(table, ROWS), thins=name not in WHOLE)
+    return found, broken
 
 
 def _bands(results: Results, flows: Sequence[Mapping[str, Any]], most: int) -> list[str]:

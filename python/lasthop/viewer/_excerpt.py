@@ -13,7 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from lasthop._core import LasthopError
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lasthop._results import Results
 
 #: Tables with rows for each packet: a packet that is kept has all of its rows in each.
@@ -56,7 +60,7 @@ class Excerpt:
         return table.filter(pa.array(kept))
 
 
-def excerpt(results: Results, most: int) -> Excerpt | None:
+def excerpt(results: Results, most: int, names: Sequence[str] = OF_PACKETS) -> Excerpt | None:
     """Stretches around the start, handovers, outages, timeouts, changes and the first drop.
 
     And in the middle.
@@ -67,6 +71,7 @@ def excerpt(results: Results, most: int) -> Excerpt | None:
     Args:
         results: a run.
         most: rows.
+        names: those of the tables of packets that can be read.
 
     Returns:
         None: it has no packets, or all of them fit.
@@ -74,7 +79,7 @@ def excerpt(results: Results, most: int) -> Excerpt | None:
     Raises:
         LasthopError: a table cannot be read.
     """
-    names = [name for name in OF_PACKETS if name in results.table_names]
+    names = [name for name in names if name in results.table_names]
     if "packets" not in names or sum(results.shape(name)[1] for name in names) <= most:
         return None
     packets = results.table("packets", ["time_s", "packet", "event"])
@@ -108,12 +113,10 @@ def _moments(results: Results, packets: pa.Table, first: float, last: float) -> 
     """Moments in the order of their importance, at most `MOMENTS`."""
     found = [(first, "start")]
     kinds: dict[str, list[float]] = {}
-    if "events" in results.table_names:
-        events = results.table("events", ["time_s", "kind"])
-        for at, kind in zip(events["time_s"].to_pylist(), events["kind"].to_pylist(), strict=True):
-            name = MARKED.get(kind, "change" if str(kind).startswith("change") else None)
-            if name is not None and first <= at <= last:
-                kinds.setdefault(name, []).append(at)
+    for at, kind in _events(results):
+        name = MARKED.get(kind, "change" if str(kind).startswith("change") else None)
+        if name is not None and first <= at <= last:
+            kinds.setdefault(name, []).append(at)
     for name in [*dict.fromkeys([*MARKED.values(), "change"])]:
         if times := kinds.get(name):
             spread = np.linspace(0, len(times) - 1, min(len(times), OF_KIND)).astype(int)
@@ -122,6 +125,17 @@ def _moments(results: Results, packets: pa.Table, first: float, last: float) -> 
     if len(dropped):
         found.append((dropped[0].as_py(), "first drop"))
     return [*found[: MOMENTS - 1], ((first + last) / 2, "middle")]
+
+
+def _events(results: Results) -> list[tuple[float, str]]:
+    """Times and kinds of the events; of a table that cannot be read, which the page names, none."""
+    if "events" not in results.table_names:
+        return []
+    try:
+        events = results.table("events", ["time_s", "kind"])
+    except LasthopError:
+        return []
+    return list(zip(events["time_s"].to_pylist(), events["kind"].to_pylist(), strict=True))
 
 
 def _stretches(moments: list[tuple[float, str]], length: float) -> list[Stretch]:

@@ -10,22 +10,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lasthop._core import LasthopError
+from lasthop.explain import directed
 from lasthop.explain._exact import BINS as INTERVALS
 from lasthop.explain._exact import exact_budget
-from lasthop.explain._tables import flow_row
+from lasthop.explain._route import Route
+from lasthop.explain._tables import flow_row, scenario_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from lasthop._results import Results
-    from lasthop.explain import Budget
+    from lasthop.explain import Budget, Timeline
 
 #: So many flows of a run are explained on the page; `lasthop explain --flow` explains any.
 FLOWS = 8
 #: A flow that has delivered less than this part of the largest one is not the first.
 SMALL = 0.1
-#: So many causes of a flow have a colour and a band of their own; the others are one band.
+#: So many causes of a flow have a colour and a band of their own at a time; the others are one
+#: band. The page chooses those of a part of the time by what is seen there.
 BANDS = 7
+#: So many causes have shares in a timeline.
+TIMELINE_ROWS = 20
 #: So many of them are the largest of the whole time. The others are those with the largest share of
 #: an interval: an interruption is a thousandth of a minute and the whole of a moment.
 LARGEST = 5
@@ -75,17 +80,25 @@ def _chosen(results: Results) -> list[str]:
     return [flows[i] for i in chosen]
 
 
-def explained(results: Results) -> list[dict[str, Any]]:
+def explained(results: Results, told: Callable[[str, float], None] | None = None) -> list[dict[str, Any]]:
     """The explanations of the largest flows of a run.
 
-    A flow that cannot be explained is left out.
+    A flow that cannot be explained is left out. `told` is called with the flow that is being
+    explained and the part of all the work that is done, from 0 to 1.
     """
     from lasthop.explain import explain
 
     found = []
-    for flow in explainable(results)["flows"]:
+    flows = explainable(results)["flows"]
+    for number, flow in enumerate(flows):
+
+        def tell(part: float, flow: str = flow, number: int = number) -> None:
+            if told is not None:
+                told(flow, (number + part) / len(flows))
+
+        tell(0.0)
         try:
-            explanation = explain(results, flow)
+            explanation = explain(results, flow, told=tell)
         except (LasthopError, ArithmeticError, LookupError, TypeError, ValueError):
             # Tables of another program may hold anything; the rest of the page is worth showing.
             continue
@@ -123,39 +136,26 @@ def _order(budget: Budget) -> list[int]:
     return first + [k for k in numbers if k not in first]
 
 
-def _ranks(budget: Budget) -> list[int]:
-    """The place of each part in `_order`."""
-    ranks = [0] * len(budget.parts)
-    for rank, k in enumerate(_order(budget)):
-        ranks[k] = rank
-    return ranks
-
-
 def _timeline(budget: Budget) -> dict[str, Any] | None:
-    """Shares of each interval, by cause.
-
-    Of the causes with a band of their own in the order of the parts, then of all others.
-    """
+    """Shares of each interval, by cause in the order of the parts."""
     if budget.timeline is None or not budget.timeline.rows:
         return None
-    return _shares(budget.timeline.edges_ns, budget.timeline.rows, _ranks(budget))
+    return _shares(budget.timeline, _order(budget))
 
 
-def _shares(edges_ns: Sequence[int], rows: Sequence[Sequence[int]], bands: Iterable[int]) -> dict[str, Any]:
-    """Rows by the number of the band that each belongs to; from `BANDS` on all others."""
-    shown = np.zeros((BANDS + 1, len(rows[0])), np.int64)
-    for band, row in zip(bands, rows, strict=True):
-        shown[min(band, BANDS)] += np.asarray(row, np.int64)
-    wholes = shown.sum(axis=0)
+def _shares(timeline: Timeline, order: Sequence[int]) -> dict[str, Any]:
+    """The shares of the first parts of an order; what the others have is missing to 1."""
+    rows = np.asarray(timeline.rows, np.int64)
+    wholes = rows.sum(axis=0)
     return {
-        "edges_s": [edge / 1e9 for edge in edges_ns],
+        "edges_s": [edge / 1e9 for edge in timeline.edges_ns],
         "whole_s": [float(f"{whole / 1e9:.6g}") for whole in wholes.tolist()],
-        "shares": np.round(shown / np.maximum(wholes, 1), 4).tolist(),
+        "shares": np.round(rows[list(order[:TIMELINE_ROWS])] / np.maximum(wholes, 1), 4).tolist(),
     }
 
 
 def finer(results: Results, flow: str, start_s: float, end_s: float) -> dict[str, Any] | None:
-    """The timeline of a part of a flow's time, in the bands of the whole.
+    """The timeline of a part of a flow's time, with the cause and the place of each row.
 
     None: there is none finer.
 
@@ -166,13 +166,14 @@ def finer(results: Results, flow: str, start_s: float, end_s: float) -> dict[str
     if flow not in found["flows"] or not _is_exact(results):
         return None
     row = flow_row(results, flow)
-    whole = exact_budget(results, row, None, None)
     part = exact_budget(results, row, round(start_s * 1e9), round(end_s * 1e9), FINER)
     if part.timeline is None or not part.timeline.rows:
         return None
-    known = {(p.cause.label, p.cause.place): k for k, p in zip(_ranks(whole), whole.parts, strict=True)}
-    bands = (known.get((p.cause.label, p.cause.place), BANDS) for p in part.parts)
-    return _shares(part.timeline.edges_ns, part.timeline.rows, bands)
+    parts = directed(part, Route.of(scenario_of(results), row)).parts
+    return {
+        "parts": [{"cause": p.cause.label, "place": p.cause.where} for p in parts[:TIMELINE_ROWS]],
+        **_shares(part.timeline, range(len(parts))),
+    }
 
 
 def finest(results: Results, most: int) -> dict[str, str]:
@@ -180,7 +181,7 @@ def finest(results: Results, most: int) -> dict[str, str]:
 
     They fit into so many characters.
 
-    By flow: base64 of gzip of 16 bits for each share, band by band, in 65535ths, and of each
+    By flow: base64 of gzip of 16 bits for each share, cause by cause, in 65535ths, and of each
     interval's whole in the same way as a share of the largest.
     """
     if not _is_exact(results):
@@ -209,7 +210,7 @@ def _finest_of(results: Results, flow: str, count: int) -> str:
     line = budget.timeline
     if line is None or not line.rows or len(line.edges_ns) != count + 1:
         return ""
-    return _encoded(_shares(line.edges_ns, line.rows, _ranks(budget)))
+    return _encoded(_shares(line, _order(budget)))
 
 
 def _encoded(line: dict[str, Any]) -> str:

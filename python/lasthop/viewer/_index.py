@@ -19,6 +19,7 @@ from lasthop._registry import LATENESS, losses_of_devices, series_of
 from lasthop.campaign._quantity import quantity
 from lasthop.viewer._drops import drops
 from lasthop.viewer._explained import explainable
+from lasthop.viewer._means import means
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -54,6 +55,7 @@ def index(
     runs: Mapping[str, Results],
     kept: Mapping[tuple[str, str], int] | None = None,
     excerpts: Mapping[str, Sequence[Stretch]] | None = None,
+    damage: Mapping[tuple[str, str], str] | None = None,
 ) -> dict[str, Any]:
     """The index of runs by their labels.
 
@@ -63,8 +65,13 @@ def index(
             without an entry are not in the copy. None: there is no copy, all tables are there.
         excerpts: the stretches of time whose packets a copy has, by the run's number; without an
             entry it has all.
+        damage: what is wrong with the tables that could not be copied, by the run's number and the
+            table's name.
     """
-    described = [_run(str(i), label, results, kept) for i, (label, results) in enumerate(runs.items())]
+    described = [
+        _run(str(i), label, results, kept, {name: text for (n, name), text in (damage or {}).items() if n == str(i)})
+        for i, (label, results) in enumerate(runs.items())
+    ]
     for number, stretches in (excerpts or {}).items():
         described[int(number)]["excerpt"] = [{"from_s": s.start, "to_s": s.end, "what": s.what} for s in stretches]
     labels = [run["label"] for run in described]
@@ -74,7 +81,11 @@ def index(
         else f"{', '.join(labels[: NAMED - 1])} and {len(labels) - NAMED + 1} more runs"
     )
     found = {"version": VERSION, "title": f"{title} · Lasthop", "runs": described}
-    return found | {"differences": differences(list(runs.values()))} if len(runs) > 1 else found
+    if len(runs) == 1:
+        return found
+    for run, results in zip(described, runs.values(), strict=True):
+        run["means"] = means(results, run["duration_s"])
+    return found | {"differences": differences(list(runs.values()))}
 
 
 def differences(runs: Sequence[Results]) -> dict[str, Any]:
@@ -121,11 +132,17 @@ def campaign_index(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {"version": VERSION, "title": f"{entry['name']} · Lasthop", "runs": [], "campaign": entry}
 
 
-def _run(number: str, label: str, results: Results, kept: Mapping[tuple[str, str], int] | None) -> dict[str, Any]:
+def _run(
+    number: str,
+    label: str,
+    results: Results,
+    kept: Mapping[tuple[str, str], int] | None,
+    damage: Mapping[str, str],
+) -> dict[str, Any]:
     manifest = results.manifest
     text = str(manifest.get("scenario", ""))
     scenario = _parsed(manifest)
-    tables, damaged = [], []
+    tables, damaged = [], list(damage.values())
     for name in _ordered(table_names(results)):
         if kept is not None and (number, name) not in kept:
             continue
@@ -134,7 +151,7 @@ def _run(number: str, label: str, results: Results, kept: Mapping[tuple[str, str
         except LasthopError as error:
             # The others are worth showing.
             damaged.append(in_sentences(error))
-    damaged += _missing(results)
+    damaged += missing(results)
     account = results.summary.get("packets")
     return {
         "id": number,
@@ -157,20 +174,26 @@ def _run(number: str, label: str, results: Results, kept: Mapping[tuple[str, str
         "explain": explainable(results),
         "tables": tables,
         "damaged": damaged,
-        "left_out": [] if kept is None else [n for n in table_names(results) if (number, n) not in kept],
+        "left_out": []
+        if kept is None
+        else [n for n in table_names(results) if (number, n) not in kept and n not in damage],
     }
 
 
-def _missing(results: Results) -> list[str]:
-    """A sentence for each table that the run wrote and that is not there any more."""
+def missing(results: Results) -> list[str]:
+    """What is to be said of tables that the run wrote and that are missing now, if anything."""
     written = results.manifest.get("tables")
-    names = written if isinstance(written, dict) else {}
-    return [
-        f"The table '{name}' is missing: manifest.json names it, and the folder has no {name}.parquet. "
-        "Put the file back, or run the scenario again."
-        for name in names
-        if name not in results.table_names
-    ]
+    names = [name for name in (written if isinstance(written, dict) else {}) if name not in results.table_names]
+    remedy = "or run the scenario again."
+    if not names:
+        return []
+    if len(names) == 1:
+        (name,) = names
+        what = f"The table '{name}' is missing: manifest.json names it, and the folder has no {name}.parquet."
+        return [f"{what} Put the file back, {remedy}"]
+    listed = ", ".join(f"'{name}'" for name in names)
+    why = "manifest.json names them, and the folder lacks their .parquet files."
+    return [f"{len(names)} tables are missing: {listed}. {why} Put the files back, {remedy}"]
 
 
 def _duration(results: Results) -> float:

@@ -58,6 +58,8 @@ class Viewer:
         self.token = secrets.token_urlsafe(24)
         self._runs = dict(runs)
         self._campaign = campaign
+        #: Of the runs whose flows are being explained: which flow, and how much is done.
+        self._progress: dict[str, dict[str, Any]] = {}
         self._page = with_policy(page() if document is None else document, "'self'" if document is None else "'none'")
         try:
             self._server = ThreadingHTTPServer((HOST, port), self._handler())
@@ -105,8 +107,11 @@ class Viewer:
         if len(steps) == 2 and steps[0] == "explained":
             results = self._run(steps[1])
             if results is not None:
-                text = json.dumps(explained(results), ensure_ascii=False, allow_nan=False)
+                text = json.dumps(self._explained(steps[1], results), ensure_ascii=False, allow_nan=False)
                 return 200, "application/json", text.encode()
+        if len(steps) == 2 and steps[0] == "progress":
+            text = json.dumps(self._progress.get(steps[1]), ensure_ascii=False, allow_nan=False)
+            return 200, "application/json", text.encode()
         if len(steps) == 3 and steps[0] == "bands":
             return self._bands(steps[1], steps[2], parse_qs(parts.query))
         if len(steps) == 3 and steps[0] == "table":
@@ -122,6 +127,15 @@ class Viewer:
         results = list(self._runs.values())
         known = number.isascii() and number.isdigit() and int(number) < len(results)
         return results[int(number)] if known else None
+
+    def _explained(self, run: str, results: Results) -> list[dict[str, Any]]:
+        def told(flow: str, part: float) -> None:
+            self._progress[run] = {"flow": flow, "part": part}
+
+        try:
+            return explained(results, told)
+        finally:
+            self._progress.pop(run, None)
 
     def _bands(self, run: str, flow: str, query: dict[str, list[str]]) -> tuple[int, str, bytes]:
         """Bands of causes between two moments."""
