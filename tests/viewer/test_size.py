@@ -61,8 +61,8 @@ def test_nothing_moves_while_the_page_opens(
         for y in range(0, height, 700):
             sheet.page.evaluate(f"scrollTo(0, {y})")
             sheet.page.wait_for_timeout(150)
-        # Nothing that is seen moves. Chromium may count a place that is rounded otherwise. A line of
-        # text that comes late moves the rest of a screen by 24 of 900 pixels: 0.02.
+        # Nothing that is seen moves. Chromium may count a place that is rounded otherwise. A line
+        # of text that comes late moves the rest of a screen by 24 of 900 pixels: 0.02.
         assert sheet.page.evaluate("window.shifts") < 0.01
 
 
