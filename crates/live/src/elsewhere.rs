@@ -15,11 +15,16 @@ pub fn run(_: &Scenario, _: &Plan, _: Files<'_>, _: &mut dyn FnMut(f64) -> bool)
 
 /// # Errors
 /// Always.
-pub fn run_in_guest(_: &Scenario, _: Files<'_>, _: &mut dyn FnMut() -> bool) -> Result<(), Error> {
+pub fn run_in_guest(_: &Scenario, _: Files<'_>, _: &mut dyn FnMut(f64) -> bool) -> Result<(), Error> {
     Err(Error::input(WHY))
 }
 
 /// That there are none.
 pub fn check() -> Value {
     json!([{"what": "Linux", "ok": false, "found": "another system", "remedy": WHY}])
+}
+
+/// Never: nothing runs here.
+pub const fn programs_are_root() -> bool {
+    false
 }

@@ -80,8 +80,13 @@ pub enum Wish {
 const ASK: Duration = Duration::from_millis(20);
 /// Simulated time that is computed before packets that have left are sent: when the run is behind.
 const STRIDE: Duration = Duration::from_millis(1);
+/// A run that ends early is computed up to its end, if it is no further behind than a run that
+/// keeps up, which continues at least once in [`ASK`].
+const LAST_STRIDES: u64 = ASK.0 / STRIDE.0 + 1;
 /// Packets taken from a port before others get their turn.
 const TURN: usize = 32;
+/// The largest MTU of devices [B]: Ethernet's. Links of the scenario may have a smaller one.
+pub const MTU: u32 = 1500;
 /// The largest packet of IP [B].
 const MOST_OCTETS: usize = 65_535;
 /// The protocol number of UDP.
@@ -99,6 +104,12 @@ pub struct Report {
     /// Packets that entered: at most, since their port was empty or the wait was over
     /// ([`Clock::wait`]).
     pub entries: Lateness,
+    /// How late something may be.
+    pub late_limit: Duration,
+    /// For so long an event of the simulation was due by more than the limit.
+    pub behind: Duration,
+    /// Up to then `behind` is counted.
+    counted: Instant,
     /// Packets that entered, and their octets.
     pub entered: [u64; 2],
     /// Packets that left, and their octets.
@@ -126,6 +137,12 @@ impl Report {
             .max()
             .unwrap_or_default()
     }
+    /// At `now` an event that was due at `due` is processed. Events that wait at the same time
+    /// count once.
+    fn note_due(&mut self, due: Instant, now: Instant) {
+        self.behind += now.since(due.saturating_add(self.late_limit).max(self.counted));
+        self.counted = self.counted.max(now);
+    }
     /// As JSON.
     pub fn to_json(&self) -> Value {
         json!({
@@ -134,6 +151,8 @@ impl Report {
                 "events": self.events.to_json(),
                 "entries": self.entries.to_json(),
                 "p99_s": self.p99().as_secs_f64(),
+                "limit_s": self.late_limit.as_secs_f64(),
+                "behind_limit_s": self.behind.as_secs_f64(),
             },
             "entered_packets": self.entered[0],
             "entered_bytes": self.entered[1],
@@ -146,6 +165,11 @@ impl Report {
             "answers_of_routers": self.answers,
         })
     }
+}
+
+/// The MTU of a node's device [B]: what all of its links take.
+pub fn device_mtu(world: &Outside<'_>, node: NodeId) -> u32 {
+    world.mtu(node).min(MTU)
 }
 
 /// A port and its node.
@@ -226,12 +250,13 @@ impl<C: Clock, P: Port> Engine<C, P> {
             let now = self.clock.now();
             if now >= ask {
                 if wish(now) == Wish::End {
-                    return Ok(self.simulation.now());
+                    return self.last_strides(now.min(end));
                 }
                 ask = now + ASK;
             }
-            if let Some(due) = self.simulation.outside().next_event().filter(|due| *due <= now) {
+            if let Some(due) = self.due(now) {
                 self.report.events.add(now.since(due));
+                self.report.note_due(due, now);
             }
             let caught_up = self.advance(now.min(end))?;
             if now >= end && caught_up {
@@ -239,7 +264,8 @@ impl<C: Clock, P: Port> Engine<C, P> {
             }
             let came = self.take_in(now)?;
             if self.report.gone.is_some() {
-                return Ok(self.simulation.now());
+                let now = self.clock.now();
+                return self.last_strides(now.min(end));
             }
             let packets = self.report.entered[0] + self.report.left[0];
             let beside = aside.turn(&mut self.simulation.outside(), packets);
@@ -270,6 +296,22 @@ impl<C: Clock, P: Port> Engine<C, P> {
         Ok((output, self.report))
     }
 
+    /// The first event that is due at `now`.
+    fn due(&mut self, now: Instant) -> Option<Instant> {
+        self.simulation.outside().next_event().filter(|due| *due <= now)
+    }
+
+    /// Brings the simulation to `now`, where the run ends. A run that is far behind ends where it
+    /// is.
+    fn last_strides(&mut self, now: Instant) -> Result<Instant, Error> {
+        for _ in 0..LAST_STRIDES {
+            if self.advance(now)? {
+                break;
+            }
+        }
+        Ok(self.simulation.now())
+    }
+
     /// Processes everything up to `now`, its end included, and sends the packets that have left;
     /// stops after a part of it, if that is much. Returns true if the simulation is at `now`.
     fn advance(&mut self, now: Instant) -> Result<bool, Error> {
@@ -297,6 +339,9 @@ impl<C: Clock, P: Port> Engine<C, P> {
                     some = true;
                     let came = self.clock.now();
                     // Events that are due before the packet are processed before it.
+                    if let Some(due) = self.due(came) {
+                        self.report.note_due(due, came);
+                    }
                     while !self.advance(came.min(self.simulation.end()))? {}
                     let late = came.since(self.ports[i].empty);
                     self.report.entries.add(late);
@@ -472,5 +517,23 @@ impl<C: Clock, P: Port> Engine<C, P> {
     /// Packets inside: for tests.
     pub fn packets_inside(&self) -> usize {
         self.store.used()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With a limit of 1 us: from 11 to 20, from 20 to 22 (the event of 15 waited behind the first
+    /// one), none for the one that was due 0.5 before, from 31 to 40 us.
+    #[test]
+    fn the_time_behind_the_limit_counts_once() {
+        let mut r = Report { late_limit: Duration::from_micros(1), ..Report::default() };
+        for (due, now) in [(10.0, 20.0), (15.0, 22.0), (25.0, 25.5), (30.0, 40.0)] {
+            let [due, now] = [due, now].map(|us: f64| Instant((us * 1e3) as u64));
+            r.note_due(due, now);
+        }
+        assert_eq!(r.behind, Duration::from_micros(9 + 2 + 9));
+        assert_eq!(r.to_json()["lateness"]["behind_limit_s"], 20e-6);
     }
 }

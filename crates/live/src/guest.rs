@@ -10,13 +10,11 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use lasthop_sim::tcp::{Config, OptionError, Profile, resolved};
-use lasthop_sim::{
-    End, Error, ExternalNode, Files, KernelFlow, KernelOrder, KernelReport, Outside, Scenario,
-};
+use lasthop_sim::{End, Error, Files, KernelFlow, KernelOrder, KernelReport, Outside, Scenario};
 use lasthop_units::{Duration, Instant, NodeId};
 use serde_json::json;
 
-use crate::engine::{Aside, Clock, Engine, Wish};
+use crate::engine::{Aside, Clock, Engine, Wish, device_mtu};
 use crate::host::Tun;
 use crate::{guest_sys, sys};
 
@@ -41,8 +39,6 @@ const CARRIED: [&str; 16] = [
 ];
 /// An application writes so much at once [B].
 const WRITE: usize = 64 * 1024;
-/// MTU of the devices [B].
-const MTU: u32 = 1500;
 /// The first release whose tcp_info has tcpi_snd_wnd.
 const OLDEST: [u32; 2] = [5, 4];
 
@@ -502,11 +498,12 @@ fn absent(what: &str, error: &std::io::Error) -> Error {
 type Networks = (BTreeMap<NodeId, OwnedFd>, Vec<(NodeId, Tun)>, Vec<libc::pollfd>);
 
 /// A network namespace with a TUN device for each node of a real kernel.
-fn networks(nodes: &[ExternalNode], wanted: &Wanted) -> Result<Networks, Error> {
+fn networks(world: &Outside<'_>, wanted: &Wanted) -> Result<Networks, Error> {
+    let nodes = world.nodes();
     let (mut namespaces, mut ports, mut fds) = (BTreeMap::new(), Vec::new(), Vec::new());
     for node in nodes.iter().filter(|node| node.external) {
-        let (namespace, tun) =
-            sys::new_network((node.v4, node.v6), MTU).map_err(|e| absent("TUN device", &e))?;
+        let (namespace, tun) = sys::new_network((node.v4, node.v6), device_mtu(world, node.id))
+            .map_err(|e| absent("TUN device", &e))?;
         write_sysctl("tcp_no_metrics_save", "1")?;
         for (name, value) in wanted.settings.get(&node.id).into_iter().flat_map(|(own, _)| own) {
             write_sysctl(name, value)?;
@@ -524,22 +521,22 @@ fn networks(nodes: &[ExternalNode], wanted: &Wanted) -> Result<Networks, Error> 
     Ok((namespaces, ports, fds))
 }
 
-/// Runs `scenario`, which has nodes with a real kernel's TCP, inside a guest. `alive` returns
-/// whether to continue; a stopped run has results up to then.
+/// Runs `scenario`, which has nodes with a real kernel's TCP, inside a guest. `alive` gets the
+/// share of the scenario's duration that has passed and returns whether to continue; a stopped run
+/// has results up to then.
 ///
 /// # Errors
 /// A feature that the kernel's sockets cannot carry; errors of the simulation.
 pub fn run_in_guest(
     scenario: &Scenario,
     files: Files<'_>,
-    alive: &mut dyn FnMut() -> bool,
+    alive: &mut dyn FnMut(f64) -> bool,
 ) -> Result<(), Error> {
     let release = release()?;
     if scenario.spec().has_external_nodes() {
         return Err(refused("an external node needs `lasthop live`".to_owned(), "remove its table"));
     }
     let mut simulation = lasthop_sim::open_external(scenario, files)?;
-    let nodes = simulation.outside().nodes().to_vec();
     let flows = simulation.outside().kernel_flows().to_vec();
     if flows.is_empty() {
         let help = "name both ends of a TCP flow with --kernel-at";
@@ -548,7 +545,7 @@ pub fn run_in_guest(
     let (connections, wanted) = connections(scenario, flows)?;
     // Timers of such a thread have no slack.
     sys::Schedule::real_time().set().map_err(|e| absent("real-time priority", &e))?;
-    let (namespaces, ports, mut fds) = networks(&nodes, &wanted)?;
+    let (namespaces, ports, mut fds) = networks(&simulation.outside(), &wanted)?;
     let epoll = guest_sys::epoll().map_err(|e| absent("epoll", &e))?;
     fds.push(sys::readable(epoll.as_raw_fd()));
     let mut sockets = Sockets {
@@ -563,11 +560,12 @@ pub fn run_in_guest(
         packets: 0,
         failed: None,
     };
+    let end = simulation.end();
     let mut engine = Engine::new(simulation, Virtual::begin(fds), ports);
     let mut stopped = false;
     let ended = engine.run_with(
-        &mut |_| {
-            stopped = !alive();
+        &mut |now| {
+            stopped = !alive(now.as_secs_f64() / end.as_secs_f64());
             if stopped { Wish::End } else { Wish::GoOn }
         },
         &mut sockets,

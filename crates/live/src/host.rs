@@ -20,13 +20,13 @@ use lasthop_sim::{Error, ExternalNode, Files, RunOutput, Scenario};
 use lasthop_units::{Duration, Instant, NodeId};
 use serde_json::{Value, json};
 
-use crate::engine::{Clock, Engine, Port, Received, Report, Wish};
+use crate::engine::{Clock, Engine, MTU, Port, Received, Report, Wish, device_mtu};
 use crate::lateness::Lateness;
 use crate::plan::Plan;
 use crate::sys;
 
-/// The MTU of devices: Ethernet's. Links of the scenario may have a smaller one.
-const MTU: u32 = 1500;
+/// A wait that ends so much after its time was no wait alone: this process was stopped.
+const STANDSTILL: Duration = Duration::from_millis(1);
 /// Each further program starts this much after the one before: a server listens when its client
 /// starts.
 const GAP: Duration = Duration::from_millis(500);
@@ -64,8 +64,18 @@ impl Clock for Monotonic {
         if runs == runs_before {
             return None;
         }
-        Some(Instant(woken.0.saturating_sub(waited.saturating_sub(waited_before)).max(began.0)))
+        let runnable = Duration(waited.saturating_sub(waited_before));
+        Some(over(began, until, woken, runnable))
     }
+}
+
+/// When a wait from `began` until `until` was over, after which this process ran again at `woken`
+/// and could have run for `runnable` before. The ports were empty at that moment. A wait is over at
+/// `until` at the latest. One that ends far behind it was a standstill, in which packets may have
+/// come at any time.
+fn over(began: Instant, until: Instant, woken: Instant, runnable: Duration) -> Instant {
+    let over = Instant(woken.0.saturating_sub(runnable.0)).max(began);
+    if over > until + STANDSTILL { began } else { over.min(until) }
 }
 
 /// A TUN device.
@@ -107,6 +117,38 @@ const GUARD: &str = "read -r _; [ /proc/$$/ns/net -ef /proc/self/ns/net ] || exi
      done; [ $n ] || exit 0; done";
 /// A guard that has not ended after so long is killed.
 const GUARD_TIME: Duration = Duration::from_secs(2);
+
+/// Packets that the kernel did not put into a device because the run did not take them in time (the
+/// device's queue was full), and packets that it did not take out of the device, by `counters`, the
+/// text of `/proc/net/dev`. Both are `None` where the device is gone.
+fn lost_by(counters: &str, device: &str) -> [Option<u64>; 2] {
+    let own = counters.lines().find_map(|line| line.trim().strip_prefix(device)?.strip_prefix(':'));
+    let columns: Vec<&str> = own.unwrap_or_default().split_whitespace().collect();
+    // Receive has eight columns: bytes, packets, errs, drop and others; transmit begins as that.
+    [11, 3].map(|column| columns.get(column)?.parse().ok())
+}
+
+/// A device that was given by name, in the network namespace of this process.
+struct Given {
+    node: Box<str>,
+    device: String,
+    before: [Option<u64>; 2],
+}
+
+impl Given {
+    fn new(node: &ExternalNode, device: &str) -> Given {
+        Given { node: node.name.clone(), device: device.to_owned(), before: Given::lost(device) }
+    }
+    fn lost(device: &str) -> [Option<u64>; 2] {
+        // Unlike /sys it shows the namespace of the thread that reads it.
+        lost_by(&std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default(), device)
+    }
+    /// As [`lost_by`], since the run has the device.
+    fn lost_in_device(&self) -> [Option<u64>; 2] {
+        let now = Given::lost(&self.device);
+        [0, 1].map(|i: usize| now[i]?.checked_sub(self.before[i]?))
+    }
+}
 
 /// A program that runs.
 struct Program {
@@ -274,17 +316,11 @@ impl Place {
         command.spawn()
     }
 
-    /// Packets that the kernel did not put into the device because the run did not take them in
-    /// time (the device's queue was full), and packets that it did not take out of the device. Both
-    /// are `None` where the device is gone.
+    /// As [`lost_by`], since the device was made.
     fn lost_in_device(&mut self) -> [Option<u64>; 2] {
         let mut text = String::new();
         let _gone = self.counters.read_to_string(&mut text);
-        let own = text.lines().find_map(|line| line.trim().strip_prefix(sys::DEVICE)?.strip_prefix(':'));
-        let columns: Vec<&str> = own.unwrap_or_default().split_whitespace().collect();
-        // Receive has eight columns: bytes, packets, errs, drop and others; transmit begins as
-        // that.
-        [11, 3].map(|column| columns.get(column)?.parse().ok())
+        lost_by(&text, sys::DEVICE)
     }
 
     /// Kills what still runs in the namespace; the guards of several places do it at the same time.
@@ -519,8 +555,8 @@ pub fn run(
     let mut simulation = lasthop_sim::open_external(scenario, files)?;
     let nodes = simulation.outside().nodes().to_vec();
     check_names(plan, &nodes)?;
-    let mtu_of = |node: NodeId| simulation.outside().mtu(node).min(MTU);
-    let (mut places, ports) = open_nodes(plan, &nodes, mtu_of)?;
+    let mtu_of = |node: NodeId| device_mtu(&simulation.outside(), node);
+    let (mut places, given, ports) = open_nodes(plan, &nodes, mtu_of)?;
     let fds = ports.iter().map(|(_, tun)| sys::readable(tun.0.as_raw_fd())).collect();
     let mut programs = Programs::of(plan, &places, sys::timer_slack());
     programs.prepare()?;
@@ -533,6 +569,7 @@ pub fn run(
     let (begun, used) = (sys::monotonic(), sys::thread_time());
     let clock = Monotonic { start: begun, fds, scheduled, counted };
     let mut engine = Engine::new(simulation, clock, ports);
+    engine.report.late_limit = Duration((plan.late_limit * 1e9) as u64);
     let mut failed = None;
     let ended = engine.run(&mut |now| {
         if !alive(now.as_secs_f64()) {
@@ -549,7 +586,7 @@ pub fn run(
     let gone = engine.report.gone.map(|id| nodes.iter().find(|node| node.id == id).map(|node| &*node.name));
     let reason = if gone.is_some() { Reason::Gone } else { programs.reason };
     let programs = programs.end();
-    let lost = lost_in_devices(&mut places);
+    let lost = lost_in_devices(&mut places, &given);
     places.iter_mut().for_each(Place::begin_end);
     drop(places);
     let ended = ended?;
@@ -575,18 +612,20 @@ pub fn run(
 }
 
 /// What the devices of the nodes have lost, by name: before the simulation, and behind it.
-fn lost_in_devices(places: &mut [Place]) -> [serde_json::Map<String, Value>; 2] {
+fn lost_in_devices(places: &mut [Place], given: &[Given]) -> [serde_json::Map<String, Value>; 2] {
     let mut lost = [serde_json::Map::new(), serde_json::Map::new()];
-    for place in places {
-        for (lost, count) in lost.iter_mut().zip(place.lost_in_device()) {
-            lost.insert(place.name.to_string(), json!(count));
+    let of_places = places.iter_mut().map(|place| (place.lost_in_device(), &place.name));
+    let of_given = given.iter().map(|given| (given.lost_in_device(), &given.node));
+    for (counts, node) in of_places.chain(of_given) {
+        for (lost, count) in lost.iter_mut().zip(counts) {
+            lost.insert(node.to_string(), json!(count));
         }
     }
     lost
 }
 
-/// The namespaces of external nodes, and the devices of all of them.
-type Opened = (Vec<Place>, Vec<(NodeId, Tun)>);
+/// The namespaces of external nodes, the devices that were given, and the devices of all nodes.
+type Opened = (Vec<Place>, Vec<Given>, Vec<(NodeId, Tun)>);
 
 /// Makes them. `mtu` has what a node's links take.
 fn open_nodes(
@@ -596,12 +635,13 @@ fn open_nodes(
 ) -> Result<Opened, Error> {
     // The mounts keep the file; its name is removed at the end.
     let hosts = Hosts::write(nodes)?;
-    let (mut places, mut ports) = (Vec::new(), Vec::new());
+    let (mut places, mut given, mut ports) = (Vec::new(), Vec::new(), Vec::new());
     for node in nodes.iter().filter(|node| node.external) {
         if let Some((_, device)) = plan.devices.iter().find(|(name, _)| *name == *node.name) {
             let tun = open_device(node, device)?;
             let own = |n: &&ExternalNode| !plan.devices.iter().any(|(name, _)| *name == *n.name);
             check_routes(node, device, nodes.iter().filter(own))?;
+            given.push(Given::new(node, device));
             ports.push((node.id, tun));
             continue;
         }
@@ -609,7 +649,7 @@ fn open_nodes(
         places.push(place);
         ports.push((node.id, tun));
     }
-    Ok((places, ports))
+    Ok((places, given, ports))
 }
 
 fn node_json(node: &ExternalNode) -> Value {
@@ -723,9 +763,15 @@ fn check_routes<'a>(
 /// A port of UDP to which nothing is sent here (RFC 863).
 const DISCARD: u16 = 9;
 
-/// A requirement of a live run, and whether this machine meets it.
+/// What a machine has for live runs, and whether that is enough.
 fn finding(what: &str, ok: bool, found: impl Into<String>, remedy: &str) -> Value {
     json!({"what": what, "ok": ok, "found": found.into(), "remedy": if ok { "" } else { remedy }})
+}
+
+/// True if programs in namespaces are root of this machine: this process is, and the system allows
+/// no user namespaces.
+pub fn programs_are_root() -> bool {
+    sys::user().0 == 0 && !sys::allows_user_namespaces()
 }
 
 /// The requirements and this machine's results, as a JSON list: what, whether, what was found, what
@@ -777,7 +823,9 @@ pub fn check() -> Value {
     let late = timers(Duration::from_millis(500));
     sys::set_timer_slack(slack);
     let [p50, p99, max] = [late.quantile(0.5), late.quantile(0.99), late.max()];
-    let text = format!("a timer of 1 ms, 500 times: p50 {p50}, p99 {p99}, worst {max}");
+    let ms = |late: Duration| format!("{:.3} ms", late.as_secs_f64() * 1e3);
+    let [half, most, worst] = [p50, p99, max].map(ms);
+    let text = format!("timers of 1 ms were late by {half} (p50), {most} (p99), {worst} (worst)");
     let help = "end other programs, or give the run a core of its own (`taskset`) or `--realtime`";
     found.push(finding("timers", p99 < Duration::from_millis(1), text, help));
     found.into()
@@ -793,4 +841,35 @@ fn timers(long: Duration) -> Lateness {
         late.add(Duration(sys::monotonic().saturating_sub(due)));
     }
     late
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Times in us: the wait begins at 1000 and is to end at 3000.
+    #[test]
+    fn ports_were_empty_at_the_latest_when_a_wait_was_to_end() {
+        let us = |n: u64| Instant(n * 1000);
+        let over =
+            |woken, runnable| super::over(us(1000), us(3000), us(woken), Duration::from_micros(runnable));
+        assert_eq!(over(2000, 0), us(2000), "a packet came");
+        assert_eq!(over(2500, 500), us(2000), "a packet came, and another program had the processor");
+        assert_eq!(over(3200, 0), us(3000), "the timer was late");
+        assert_eq!(over(9000, 5950), us(3000), "the timer came in time, another program ran");
+        assert_eq!(over(1200, 900), us(1000), "time before the wait is counted too");
+        // SIGSTOP for 1.2 s: packets may have come in all of it.
+        assert_eq!(over(1_202_000, 0), us(1000));
+    }
+
+    /// Columns as in `dev_seq_printf_stats`, net/core/net-procfs.c.
+    #[test]
+    fn losses_of_a_device_are_its_drops_of_either_direction() {
+        let text = "Inter-|   Receive                |  Transmit\n face |bytes\n    \
+            lo: 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9\n  \
+            tun7: 800 10 1 3 0 0 0 0 700 9 2 5 0 0 0 0\n tun77: 8 1 1 4 0 0 0 0 7 9 2 6 0 0 0 0\n";
+        assert_eq!(lost_by(text, "tun7"), [Some(5), Some(3)]);
+        assert_eq!(lost_by(text, "tun77"), [Some(6), Some(4)]);
+        assert_eq!(lost_by(text, "tun"), [None, None]);
+    }
 }

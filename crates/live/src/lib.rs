@@ -25,9 +25,9 @@ mod store;
 mod sys;
 
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::{check, run, run_in_guest};
+pub use elsewhere::{check, programs_are_root, run, run_in_guest};
 #[cfg(target_os = "linux")]
 pub use guest::run_in_guest;
 #[cfg(target_os = "linux")]
-pub use host::{check, run};
+pub use host::{check, programs_are_root, run};
 pub use plan::Plan;

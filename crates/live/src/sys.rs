@@ -268,6 +268,15 @@ pub fn new_network(addresses: (Ipv4Addr, Ipv6Addr), mtu: u32) -> io::Result<(Own
     }
 }
 
+/// True if this user may make user namespaces.
+pub fn allows_user_namespaces() -> bool {
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(":");
+    // SAFETY: the child of a fork has one thread; the call involves no memory.
+    unsafe { command.pre_exec(|| checked(libc::unshare(libc::CLONE_NEWUSER)).map(drop)) };
+    command.status().is_ok_and(|status| status.success())
+}
+
 /// What a new namespace is to have, prepared before the fork.
 pub struct Setup {
     socket: RawFd,

@@ -6,7 +6,9 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::rc::Rc;
 
-use lasthop_live::engine::{Clock, Engine, Port, Received, Report, Wish};
+use arrow::array::AsArray;
+use arrow::datatypes::{DataType, Float64Type};
+use lasthop_live::engine::{Clock, Engine, MTU, Port, Received, Report, Wish, device_mtu};
 use lasthop_net::ip;
 use lasthop_net::ipv4::{Ipv4Header, checksum};
 use lasthop_sim::{Files, RunOutput, Scenario, open_external};
@@ -106,24 +108,27 @@ struct Run {
 
 /// a --- r --- b: 8 Mbit/s and 5 ms each, so 1000 octets need 2 (1 ms + 5 ms) = 12 ms.
 fn run(more: &str, packets: [Vec<(Instant, Vec<u8>)>; 2], oversleep: Duration) -> Run {
-    run_until(more, packets, oversleep, None)
+    run_until(more, packets, oversleep, [None, None])
 }
 
-/// The same, with a second port that is no more from a time on.
-fn run_until(
-    more: &str,
-    packets: [Vec<(Instant, Vec<u8>)>; 2],
-    oversleep: Duration,
-    gone: Option<Instant>,
-) -> Run {
+fn scenario(more: &str) -> Scenario {
     let text = format!(
         "[scenario]\nname = \"live\"\nduration = \"2 s\"\n\
          [node.a]\nkind = \"external\"\n[node.b]\nkind = \"external\"\n[output]\npackets = true\n\
          [link.l1]\nbetween = [\"a\", \"r\"]\nrate = \"8 Mbit/s\"\ndelay = \"5 ms\"\n\
          [link.l2]\nbetween = [\"r\", \"b\"]\nrate = \"8 Mbit/s\"\ndelay = \"5 ms\"\n{more}"
     );
-    let scenario = Scenario::parse(&text, "live.toml", Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
-    let mut simulation = open_external(&scenario, Files::default()).unwrap();
+    Scenario::parse(&text, "live.toml", Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The same: from the first time on the second port is no more, at the second the run is stopped.
+fn run_until(
+    more: &str,
+    packets: [Vec<(Instant, Vec<u8>)>; 2],
+    oversleep: Duration,
+    [gone, stop]: [Option<Instant>; 2],
+) -> Run {
+    let mut simulation = open_external(&scenario(more), Files::default()).unwrap();
     let nodes = simulation.outside().nodes().to_vec();
     let shared = Shared(Rc::default());
     {
@@ -135,7 +140,9 @@ fn run_until(
     let ends = nodes.iter().filter(|n| n.external);
     let ports = ends.zip(0..).map(|(n, i)| (n.id, Side(shared.clone(), i))).collect();
     let mut engine = Engine::new(simulation, shared.clone(), ports);
-    let end = engine.run(&mut |_| Wish::GoOn).unwrap();
+    engine.report.late_limit = Duration::from_millis(1);
+    let over = |now| stop.is_some_and(|stop| now >= stop);
+    let end = engine.run(&mut |now| if over(now) { Wish::End } else { Wish::GoOn }).unwrap();
     let kept = engine.packets_inside();
     let (output, report) = engine.finish(Report::to_json).unwrap();
     let left = std::mem::take(&mut shared.0.borrow_mut().left);
@@ -182,13 +189,52 @@ fn late_packets_are_measured() {
     assert!(r.report.departures.max() <= Duration::from_millis(3));
     // The packet came at 100 ms, and the process ran 3 ms later: no more, no less.
     assert_eq!(r.report.entries.max(), Duration::from_millis(3));
+    // An event waits for 3 ms, of which the limit allows 1. Some wait at the same time.
+    let most = Duration::from_millis(2 * r.report.events.count());
+    assert!(r.report.behind > most / 2 && r.report.behind <= most, "{} of {most}", r.report.behind);
+}
+
+/// The caller is asked at 120 ms, when the packet is at its destination. Where the clock sleeps too
+/// long, the run ends late, and everything up to then has happened.
+#[test]
+fn a_run_that_is_stopped_contains_everything_up_to_then() {
+    let run = |oversleep| {
+        let sent = vec![(ms(100), packet(true, 1000, 64, true, Ecn::NotEct))];
+        run_until("", [sent, vec![]], Duration::from_millis(oversleep), [None, Some(ms(110))])
+    };
+    let r = run(0);
+    assert_eq!((r.end, r.left.len(), r.kept), (ms(120) + Duration(1), 1, 0));
+    for oversleep in 1..30 {
+        let r = run(oversleep);
+        let (batches, _) = r.output.table("packets").unwrap();
+        let times = batches.iter().flat_map(|b| {
+            b.column_by_name("time_s").unwrap().as_primitive::<Float64Type>().values().to_vec()
+        });
+        // The run may end before the packet has entered.
+        let expected = times.min_by(f64::total_cmp).map_or((0, 0), |entered| {
+            let arrival = Instant((entered * 1e9).round() as u64) + Duration::from_millis(12);
+            if arrival < r.end { (1, 0) } else { (0, 1) }
+        });
+        assert_eq!((r.left.len(), r.kept), expected, "{oversleep} ms: {}", r.end);
+    }
+}
+
+/// The device of a node has the MTU that all of its links take, and Ethernet's at most.
+#[test]
+fn a_device_has_the_mtu_of_its_links() {
+    for (more, expected) in [("", [MTU, MTU]), ("mtu = \"1400 B\"\n", [MTU, 1400])] {
+        let mut simulation = open_external(&scenario(more), Files::default()).unwrap();
+        let world = simulation.outside();
+        let found = world.nodes().iter().filter(|n| n.external).map(|n| device_mtu(&world, n.id));
+        assert_eq!(found.collect::<Vec<_>>(), expected, "{more}");
+    }
 }
 
 /// A device that is removed ends the run there; the results contain everything up to then.
 #[test]
 fn a_port_that_is_gone_ends_the_run() {
     let sent = vec![(ms(100), packet(true, 1000, 64, true, Ecn::NotEct))];
-    let r = run_until("", [sent, vec![]], Duration::ZERO, Some(ms(500)));
+    let r = run_until("", [sent, vec![]], Duration::ZERO, [Some(ms(500)), None]);
     assert!(r.end >= ms(500) && r.end <= ms(520), "{}", r.end);
     assert!(r.report.gone.is_some());
     assert_eq!((r.left.len(), r.output.summary()["flows"].as_array().unwrap().len()), (1, 1));
@@ -297,17 +343,55 @@ fn a_copy_has_the_octets_of_the_packet() {
     assert_eq!((a, r.kept), (b, 0));
 }
 
-/// 70 000 packets at once into links whose queues have no limit: those beyond 65 536 are dropped by
-/// name, and the packets inside at the end are in the account.
+/// A text column of a table.
+fn words(output: &RunOutput, table: &str, column: &str) -> Vec<String> {
+    let (batches, _) = output.table(table).unwrap();
+    let all = batches.iter().flat_map(|b| {
+        let column = arrow::compute::cast(b.column_by_name(column).unwrap(), &DataType::Utf8).unwrap();
+        let column = column.as_string::<i32>();
+        column.iter().map(|word| word.unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    });
+    all.collect()
+}
+
+/// 70 000 packets at once into a link whose queue has no limit. At that instant none leaves: those
+/// beyond 65 536 are dropped, all of them by this name.
 #[test]
 fn a_flood_is_bounded_by_a_named_cause() {
-    let p = packet(true, 100, 64, true, Ecn::NotEct);
-    let queue = "queue = \"infinite\"\n[link.l3]\nbetween = [\"a\", \"c\"]\n";
-    let text = queue.to_owned();
-    let r = run(&text, [(0..70_000).map(|_| (ms(1000), p.clone())).collect(), vec![]], Duration::ZERO);
-    let drops: usize = r.output.table("drops").unwrap().0.iter().map(|b| b.num_rows()).sum();
-    assert!(drops >= 70_000 - 65_536, "{drops}");
+    let p = packet(false, 100, 64, true, Ecn::NotEct);
+    let flood = (0..70_000).map(|_| (ms(1999), p.clone())).collect();
+    let r = run("queue = \"infinite\"\n", [vec![], flood], Duration::ZERO);
+    let causes = words(&r.output, "drops", "cause");
+    assert_eq!(causes.len(), 70_000 - 65_536);
+    assert!(causes.iter().all(|cause| cause == "flood"), "{:?}", causes.iter().find(|c| *c != "flood"));
     assert_eq!(r.report.entered[0], 70_000);
+}
+
+/// Real TCP: the first and the third segment are the same octets, a pure ACK is no segment sent
+/// again.
+#[test]
+fn segments_that_are_sent_again_are_counted() {
+    let segment = |seq: u8, octets: u16| {
+        let mut p = packet(true, 40 + octets, 64, true, Ecn::NotEct);
+        p[9] = 6;
+        // Ports, sequence number, acknowledgement number, length 5 and ACK, window (RFC 9293
+        // section 3.1).
+        p[20..36].copy_from_slice(&[0x12, 0x34, 0, 80, 0, 0, 0, seq, 0, 0, 0, 1, 0x50, 0x10, 1, 0]);
+        p
+    };
+    let sent = [(1, 100), (101, 100), (1, 100), (201, 0), (201, 0)];
+    let sent = sent.iter().zip(100..).map(|((seq, octets), at)| (ms(at), segment(*seq, *octets)));
+    let r = run(
+        "",
+        [
+            sent.collect(),
+            vec![packet(false, 100, 64, true, Ecn::NotEct)].into_iter().map(|p| (ms(100), p)).collect(),
+        ],
+        Duration::ZERO,
+    );
+    let again: Vec<_> =
+        r.output.summary()["flows"].as_array().unwrap().iter().map(|f| f["retransmits"].clone()).collect();
+    assert_eq!(again, [serde_json::json!(1), serde_json::Value::Null], "UDP has none");
 }
 
 /// A plain run has no real packets, and reports the remedy.

@@ -46,7 +46,7 @@ pub fn linux_guest(
     capture: Option<PathBuf>,
 ) -> PyResult<()> {
     let files = lasthop_sim::Files { out: Some(&out), replace: false, capture: capture.as_deref() };
-    py.detach(|| lasthop_live::run_in_guest(&scenario.0, files, &mut || !stop.exists()))
+    py.detach(|| lasthop_live::run_in_guest(&scenario.0, files, &mut |_| !stop.exists()))
         .map_err(|e| raise(&e))
 }
 

@@ -53,7 +53,7 @@ impl Scenario {
     }
     /// Tables of flows of which some or all end at an external node.
     fn left_out(&self) -> Vec<&str> {
-        self.0.spec().left_out()
+        self.0.spec().left_out().into_iter().map(|left_out| left_out.flow).collect()
     }
     #[getter]
     fn seed(&self) -> u64 {

@@ -50,7 +50,7 @@ pub use results::RunOutput;
 pub use run::{Files, open_external, run, run_into, run_many, run_on, run_replacing};
 pub use simulation::{Simulation, THREADS_MAX};
 pub use sink::{Earlier, Folder, clear_stale, clear_stale_claims};
-pub use spec::{Scalar, Scenario, Spec};
+pub use spec::{LeftOut, Scalar, Scenario, Spec};
 pub use trace::import_trace;
 pub use transport::{KernelOrder, KernelSample, RealSegment};
 pub use world::{Departure, ExternalNode, FiveTuple, KernelFlow, KernelReport, Outside, RealPacket};

@@ -33,7 +33,7 @@ pub(super) fn settle_statistics(ended: &mut Ended) {
             Some(octets) => octets.read,
             None => f.app.stats().delivered[data_end.other() as usize] + f.real_octets,
         };
-        let again = f.sender().map_or(0, |s| s.retransmits);
+        let again = f.sent_again().unwrap_or(0);
         monitor.delivered(id, delivered);
         monitor.retransmitted(id, again);
     }
@@ -103,7 +103,7 @@ fn write_flows(ended: &Ended, table: &mut Table<tables::Flows<'static>>) {
             lost_dropped: m.lost_dropped(),
             lost_retransmitted: m.lost_retransmitted(),
             rx_marked: f.marked,
-            retransmits: sender.map(|s| s.retransmits),
+            retransmits: f.sent_again(),
             timeouts: sender.map(|s| s.timeouts),
             fast_retransmits: sender.map(|s| s.fast_retransmits),
             cwnd_mean: f.window.mean(),
@@ -188,7 +188,7 @@ pub(super) fn summary(ended: &mut Ended, scenario: &Scenario) -> Value {
                 "delay_mean_s": m.delay_mean_s(),
                 "rtt_mean_s": f.rtt.min_mean_max_s().map(|r| r.1),
                 "lost_dropped": m.lost_dropped(),
-                "retransmits": f.sender().map(|s| s.retransmits),
+                "retransmits": f.sent_again(),
                 "timeouts": f.sender().map(|s| s.timeouts),
                 "completion_s": f.app.stats().completion.map(|t| t.as_secs_f64()),
             })

@@ -10,6 +10,17 @@ pub(super) fn groups_of<'a>(access: &dyn AccessSpec, spec: &'a Spec) -> Vec<Grou
     access.groups(spec).into_iter().filter_map(|name| access.group(spec, name)).collect()
 }
 
+/// A table of flows that is left out, at least in part, because of external nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut<'a> {
+    /// Its name.
+    pub flow: &'a str,
+    /// Its external ends.
+    pub external: Vec<String>,
+    /// Number of its pairs of ends that are left out, and of all.
+    pub pairs: [usize; 2],
+}
+
 impl Spec {
     /// The positions set by layouts and random draws, of all kinds of access.
     pub fn places(&self) -> Vec<Placed> {
@@ -115,9 +126,21 @@ impl Spec {
         (ends, fewer)
     }
 
-    /// The tables of flows that are left out, at least in part, because of an external node.
-    pub fn left_out(&self) -> Vec<&str> {
-        self.flow.iter().filter(|(_, f)| self.simulated_ends_of(f).1).map(|(name, _)| name.as_str()).collect()
+    /// The tables of flows that are left out, at least in part, because of external nodes.
+    pub fn left_out(&self) -> Vec<LeftOut<'_>> {
+        let left_out = self.flow.iter().filter_map(|(name, flow)| {
+            let (simulated, fewer) = self.simulated_ends_of(flow);
+            let all = self.ends_of(flow);
+            let mut external: Vec<String> = Vec::new();
+            for end in all.iter().flatten().filter(|end| self.is_external(end)) {
+                if !external.contains(end) {
+                    external.push(end.clone());
+                }
+            }
+            let pairs = [all.len() - simulated.len(), all.len()];
+            fewer.then_some(LeftOut { flow: name, external, pairs })
+        });
+        left_out.collect()
     }
 
     /// True if capacity hints can describe the link to `end`.

@@ -71,6 +71,7 @@ pub use lte::{
     Cellular, CoreSpec, LteChange, MAX_UES, MulticastSpec, SidelinkSpec, UeSpec, describe_cell_profiles,
 };
 pub use lte_rlc::LteRlcBearerSpec;
+pub use members::LeftOut;
 pub use node::{NodeSpec, ProxySpec};
 pub use scenario_profile::{ProfileSetting, ScenarioProfile, describe_scenario_profiles};
 pub use transport::Transport;

@@ -350,9 +350,16 @@ impl Transport {
     /// was sent before.
     pub fn enters(&mut self, from: End, segment: &RealSegment, data: u32) -> bool {
         match self {
-            Transport::Real(flow) => flow.streams.sent(from, segment, data),
+            Transport::Real(flow) => flow.sent(from, segment, data),
             Transport::Kernel(connection) => connection.streams.sent(from, segment, data),
             Transport::Tcp(_) | Transport::Udp => false,
+        }
+    }
+    /// Segments that an end has sent again; `None`: a protocol without sequence numbers.
+    pub fn sent_again(&self, end: End) -> Option<u64> {
+        match self {
+            Transport::Real(flow) => (flow.name == "real-tcp").then_some(flow.again[end as usize]),
+            _ => self.sender_totals(end).map(|totals| totals.retransmits),
         }
     }
     /// The results for the application of an end without an event: octets that have arrived in

@@ -22,11 +22,19 @@ pub struct RealFlow {
     /// The name of their protocol in tables.
     pub name: &'static str,
     pub(super) streams: RealStreams,
+    /// Segments of each end that were sent before.
+    pub(super) again: [u64; 2],
 }
 
 impl RealFlow {
     pub fn new(name: &'static str) -> RealFlow {
-        RealFlow { name, streams: RealStreams::default() }
+        RealFlow { name, streams: RealStreams::default(), again: [0; 2] }
+    }
+    /// As [`RealStreams::sent`], and counts.
+    pub(super) fn sent(&mut self, from: End, segment: &RealSegment, data: u32) -> bool {
+        let again = self.streams.sent(from, segment, data);
+        self.again[from as usize] += u64::from(again);
+        again
     }
 }
 

@@ -169,6 +169,10 @@ impl Flow {
     pub fn sender(&self) -> Option<SenderTotals<'_>> {
         self.transport.sender_totals(self.data_end)
     }
+    /// Segments that the sender of its data has sent again; `None`: not TCP.
+    pub fn sent_again(&self) -> Option<u64> {
+        self.transport.sent_again(self.data_end)
+    }
 }
 
 /// The flows of the table `group`; of those that proxies split, the first connection.
