@@ -213,6 +213,27 @@ def test_at_the_limit_the_results_up_to_then_remain(tmp_path: Path, monkeypatch:
 
 
 @LINUX
+def test_the_share_that_has_passed_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    # A file that is being written is empty at first.
+    script = f"d=$(dirname {folder}/lasthop-guest-*/job.json); : > $d/share; sleep 0.2; echo 0.25 > $d/share; "
+    kernel = _build.Kernel(fake(tmp_path, f"{script}until test -e {tmp_path}/seen; do sleep 0.05; done"), {})
+    shown: list[float] = []
+
+    def show(share: float) -> None:
+        shown.append(share)
+        (tmp_path / "seen").touch()
+
+    scenario = Scenario.load("dumbbell", set=at(["server", "client"]))
+    with pytest.raises(LasthopError, match="without an answer"):
+        run(scenario, kernel, tmp_path / "out", progress=show)
+    assert set(shown) == {0.25}
+
+
+@LINUX
 @pytest.mark.parametrize("signals", [1, 2])
 def test_ctrl_c_gives_the_guest_of_a_command_its_own_time(tmp_path: Path, signals: int) -> None:
     """Longer than commands have to clean up otherwise: 0.2 s here. A second one ends it at once."""
@@ -311,7 +332,24 @@ tcp = { profile = "linux-6", cc = "cubic" }
 
 def guest(kernel: _build.Kernel, out: Path, *sets: str, text: str = PATH) -> Results:
     scenario = Scenario.parse(text, set=[*at(["server", "phone"]), *sets])
-    return run(scenario, kernel, out)
+    shown: list[float] = []
+    results = run(scenario, kernel, out, progress=shown.append)
+    assert shown == sorted(shown)
+    assert all(0 < share <= 1 for share in shown)
+    return results
+
+
+@pytest.mark.parametrize("narrow", ["path", "last"])
+def test_a_device_has_the_smallest_mtu_of_the_links_of_its_node(
+    kernel: _build.Kernel, tmp_path: Path, narrow: str
+) -> None:
+    """The kernel announces the MSS that its link takes: no packet is too large for a link."""
+    last = '[link.last]\nbetween = ["router", "phone"]\nrate = "100 Mbit/s"\ndelay = "1 ms"\n'
+    text = PATH.replace('"phone"]', '"router"]') + last
+    found = guest(kernel, tmp_path / "out", f"link.{narrow}.mtu=1400 B", "scenario.duration=1 s", text=text)
+    assert found.flows.to_pylist()[0]["app_bytes"] > 200_000
+    assert found.summary["live"]["answers_of_routers"] == 0
+    assert "fragmentation-needed" not in found.table("drops")["cause"].to_pylist()
 
 
 def test_a_run_repeats_byte_for_byte_wherever_its_files_are(kernel: _build.Kernel, tmp_path: Path) -> None:

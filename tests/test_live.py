@@ -337,6 +337,119 @@ def test_a_shell_runs_in_the_node_and_its_flows_are_explained(tmp_path: Path) ->
     assert "l1.forward" in explained
 
 
+#: Sends 40,000 datagrams to the phone when the file `go` is there, and then makes `done`. Then it
+#: sends datagrams to the router until one is refused: by then those have entered that were in
+#: the device before it. Their number is in `probes`.
+FLOOD = """
+import pathlib, socket, sys, time
+folder = pathlib.Path(sys.argv[1])
+phone, router = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+phone.connect(("10.0.0.3", 9))
+router.connect(("10.0.0.2", 9))
+router.settimeout(1)
+print("on", flush=True)
+while not (folder / "go").exists():
+    time.sleep(0.01)
+for n in range(40000):
+    phone.send(n.to_bytes(4, "big"))
+(folder / "done").touch()
+probes = 0
+while True:
+    probes += 1
+    router.send(b"?")
+    try:
+        router.recv(9)
+    except TimeoutError:
+        continue
+    except ConnectionRefusedError:
+        break
+(folder / "part").write_text(str(probes))
+(folder / "part").rename(folder / "probes")
+"""
+
+
+def _flood(tmp_path: Path, words: list[str], ready: str) -> None:
+    """A run that is stopped while the datagrams enter its device, and ends after that."""
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        assert run.stdout.readline() == f"{ready}\n"
+        run.send_signal(signal.SIGSTOP)
+        stopped = time.monotonic()
+        (tmp_path / "go").touch()
+        while not (tmp_path / "done").exists():
+            time.sleep(0.01)
+        (tmp_path / "for").write_text(str(time.monotonic() - stopped))
+        run.send_signal(signal.SIGCONT)
+        while not (tmp_path / "probes").exists():
+            time.sleep(0.01)
+        run.send_signal(signal.SIGTERM)
+        run.communicate()
+
+
+def _sent(tmp_path: Path) -> int:
+    return 40_000 + int((tmp_path / "probes").read_text())
+
+
+@namespaces
+def test_every_packet_of_a_flood_enters_or_is_counted_as_lost(tmp_path: Path) -> None:
+    (tmp_path / "wire.toml").write_text(SCENARIO, encoding="utf-8")
+    (tmp_path / "flood.py").write_text(FLOOD, encoding="utf-8")
+    out = tmp_path / "out"
+    # Without IPv6 the kernel sends nothing of its own into the device.
+    command = f"echo 1 > /proc/sys/net/ipv6/conf/lasthop0/disable_ipv6; exec {sys.executable} {tmp_path}/flood.py"
+    words = [sys.executable, "-m", "lasthop", "live", str(tmp_path / "wire.toml"), "--out", str(out), "--in"]
+    words += [f"server={command} {tmp_path}", "--late-limit", "1 ms"]
+    _flood(tmp_path, words, "on")
+    results = Results.load(out)
+    measured = results.summary["live"]
+    entered = sum(f["tx_packets"] for f in results.flows.to_pylist() if f["src"] == "server")
+    lost = measured["lost_before_entry"]["server"]
+    # A TUN device holds 500 packets.
+    assert lost > 0
+    assert entered + lost + measured["to_groups"] == _sent(tmp_path)
+    # The packets waited in the device from some time in the standstill on, and at most since its
+    # beginning: the bound covers all of it.
+    standstill = float((tmp_path / "for").read_text())
+    assert measured["lateness"]["entries"]["max_s"] >= standstill
+    assert measured["lateness"]["behind_limit_s"] > 0
+
+
+@unshared
+def test_losses_of_a_device_that_was_given_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "wire.toml").write_text(SCENARIO, encoding="utf-8")
+    (tmp_path / "flood.py").write_text(FLOOD, encoding="utf-8")
+    run = f"exec {sys.executable} -m lasthop live {tmp_path}/wire.toml --out {tmp_path}/out --device server=tun7"
+    run += " --late-limit '1 ms' --in phone='sleep 0.5; echo up; exec sleep 60'"
+    # Losses from before the run do not count: the device has no owner then, and drops everything.
+    steps = "ip link set lo up; ip tuntap add mode tun name tun7; ip link set tun7 up"
+    steps += "; echo 1 > /proc/sys/net/ipv6/conf/tun7/disable_ipv6; ip addr add 10.0.0.1/8 dev tun7"
+    steps += f"; {sys.executable} {tmp_path}/flood.py {tmp_path} >/dev/null & {run}"
+    _flood(tmp_path, ["unshare", "-rn", "sh", "-c", steps], "up")
+    results = Results.load(tmp_path / "out")
+    lost = results.summary["live"]["lost_before_entry"]
+    entered = sum(f["tx_packets"] for f in results.flows.to_pylist() if f["src"] == "server")
+    assert lost["server"] > 0
+    assert entered + lost["server"] + results.summary["live"]["to_groups"] == _sent(tmp_path)
+
+
+@namespaces
+def test_left_out_flows_are_named_with_their_external_ends(tmp_path: Path) -> None:
+    flows = """
+[flow.down]
+from = "server"
+to = "phone"
+[flow.other]
+from = "server"
+to = "router"
+"""
+    (tmp_path / "both.toml").write_text(SCENARIO + flows, encoding="utf-8")
+    words = [sys.executable, "-m", "lasthop", "live", str(tmp_path / "both.toml"), "--late-limit", "60 s"]
+    words += ["--in", "server=sleep 30", "--in", "phone=true", "--out", str(tmp_path / "out")]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert "flow down is left out: server and phone are external" in " ".join(done.stderr.split()), done.stderr
+    assert "flow other is left out: server is external" in " ".join(done.stderr.split())
+
+
 @namespaces
 def test_a_run_that_lasts_to_its_end_names_the_program_that_it_waits_for(tmp_path: Path) -> None:
     done = live(tmp_path, "--in", "server=true", "--in", "phone=exec sleep 478", "--duration", "2 s")

@@ -476,8 +476,9 @@ class Scenario:
         cc: Sequence[OwnPolicy] = ...,
         schedulers: Sequence[OwnPolicy] = ...,
     ) -> Scenario: ...
-    def left_out(self) -> list[str]:
-        """Tables of flows of which some or all end at an external node."""
+    def left_out(self) -> list[tuple[str, list[str], int, int]]:
+        """Tables of flows of which some or all end at an external node: name, external ends, number of pairs of ends
+        that are left out, and of all."""
 
     @property
     def name(self) -> str: ...
@@ -601,9 +602,12 @@ def live(
     Beside the results: the exception (Ctrl-C) that has ended it. The summary has under `live` what the run
     has measured of itself."""
 
-def linux_guest(scenario: Scenario, stop: Path, out: Path, capture: Path | None = None) -> None:
+def linux_guest(scenario: Scenario, stop: Path, share: Path, out: Path, capture: Path | None = None) -> None:
     """Runs a scenario with nodes of a real kernel, inside a guest of that kernel, until the file `stop` is there.
-    Results up to then are in the folder `out`."""
+    Results up to then are in the folder `out`. The file `share` has the share of the duration that has passed."""
+
+def live_programs_are_root() -> bool:
+    """True if programs of a live run are root of this machine: it allows no user namespaces, and this is root."""
 
 def live_check() -> str:
     """JSON: what a live run needs of this machine, whether it has it, and what to do."""

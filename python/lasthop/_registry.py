@@ -12,6 +12,8 @@ from lasthop import _core
 #: What the lateness of a run in real time is about, by its key in summary.json, in the order of
 #: tables.
 LATENESS = {"departures": "packets out", "entries": "packets in", "events": "events"}
+#: This share of what happens in a run in real time, and of its time, may be later than its limit.
+LATE_SHARE = 0.01
 
 
 def losses_of_devices(live: object) -> list[str]:
@@ -31,6 +33,20 @@ def losses_of_devices(live: object) -> list[str]:
             if isinstance(count, int) and count > 0:
                 found.append(text.format(count, node))
     return found
+
+
+def share_behind(live: object) -> float:
+    """The share of the time for which a run in real time was behind by more than its limit.
+
+    Args:
+        live: `live` of summary.json; 0 of anything else, and of runs that did not measure it.
+    """
+    lateness = live.get("lateness") if isinstance(live, dict) else None
+    behind = lateness.get("behind_limit_s") if isinstance(lateness, dict) else None
+    ended = live.get("ended_s") if isinstance(live, dict) else None
+    if not isinstance(behind, float | int) or not isinstance(ended, float | int) or ended <= 0:
+        return 0.0
+    return behind / ended
 
 
 @cache

@@ -86,6 +86,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(run::clear_stale, m)?)?;
     m.add_function(wrap_pyfunction!(live::live, m)?)?;
     m.add_function(wrap_pyfunction!(live::linux_guest, m)?)?;
+    m.add_function(wrap_pyfunction!(live::live_programs_are_root, m)?)?;
     m.add_function(wrap_pyfunction!(live::live_check, m)?)?;
     m.add_function(wrap_pyfunction!(discard_partials, m)?)?;
     m.add_function(wrap_pyfunction!(import_trace, m)?)?;

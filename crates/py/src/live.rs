@@ -35,19 +35,34 @@ pub fn live(
 }
 
 /// Runs a scenario with nodes of a real kernel, inside a guest of that kernel. While the file
-/// `stop` is absent the run continues; what is ended early has results up to then.
+/// `stop` is absent the run continues; what is ended early has results up to then. The file `share`
+/// has the share of the duration that has passed, at each hundredth.
 #[pyfunction]
-#[pyo3(signature = (scenario, stop, out, capture=None))]
+#[pyo3(signature = (scenario, stop, share, out, capture=None))]
 pub fn linux_guest(
     py: Python<'_>,
     scenario: &Scenario,
     stop: PathBuf,
+    share: PathBuf,
     out: PathBuf,
     capture: Option<PathBuf>,
 ) -> PyResult<()> {
     let files = lasthop_sim::Files { out: Some(&out), replace: false, capture: capture.as_deref() };
-    py.detach(|| lasthop_live::run_in_guest(&scenario.0, files, &mut |_| !stop.exists()))
-        .map_err(|e| raise(&e))
+    let mut shown = 0.0;
+    let mut alive = |passed: f64| {
+        if passed >= shown + 0.01 {
+            shown = passed;
+            let _not_shown = std::fs::write(&share, passed.to_string());
+        }
+        !stop.exists()
+    };
+    py.detach(|| lasthop_live::run_in_guest(&scenario.0, files, &mut alive)).map_err(|e| raise(&e))
+}
+
+/// True if programs of a live run are root of this machine.
+#[pyfunction]
+pub fn live_programs_are_root() -> bool {
+    lasthop_live::programs_are_root()
 }
 
 /// What a live run needs of this machine, as JSON.

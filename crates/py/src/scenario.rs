@@ -51,9 +51,14 @@ impl Scenario {
     fn name(&self) -> &str {
         &self.0.spec().scenario.name
     }
-    /// Tables of flows of which some or all end at an external node.
-    fn left_out(&self) -> Vec<&str> {
-        self.0.spec().left_out().into_iter().map(|left_out| left_out.flow).collect()
+    /// Tables of flows of which some or all end at an external node: name, external ends, number of
+    /// pairs of ends that are left out, and of all.
+    fn left_out(&self) -> Vec<(&str, Vec<String>, usize, usize)> {
+        let of = |l: lasthop_sim::LeftOut<'_>| {
+            let [left_out, all] = l.pairs;
+            (l.flow, l.external, left_out, all)
+        };
+        self.0.spec().left_out().into_iter().map(of).collect()
     }
     #[getter]
     fn seed(&self) -> u64 {

@@ -11,6 +11,7 @@ import click
 from lasthop import FolderInUseError, _format
 from lasthop._core import clear_stale
 from lasthop._files import resolved
+from lasthop._progress import share_bar
 from lasthop._stop import CLEAN_WITHIN, leaving, making
 from lasthop.cli import _completion, _output
 from lasthop.cli._run import (
@@ -165,7 +166,8 @@ def _into(
     for note in clear_stale(real):
         _output.note(note)
     _refuse_occupied(real, folder, force)
-    results = _run.run(checked, kernel, real, force, capture, limit)
+    with share_bar(checked.name, not (as_json or quiet)) as show:
+        results = _run.run(checked, kernel, real, force, capture, limit, progress=show)
     flows = results.flows.to_pylist()
     if as_json:
         about = {"scenario": checked.name, "out": str(folder), "linux": results.summary["live"]["kernel"]}

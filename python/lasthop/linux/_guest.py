@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
+#: The file with the share of the duration that has passed.
+SHARE = "share"
 #: LINUX_REBOOT_CMD_POWER_OFF of reboot(2).
 _POWER_OFF = 0x4321FEDC
 
@@ -48,4 +50,4 @@ def _run(job: dict[str, Any], folder: Path) -> None:
     if job["capture"] is not None:
         capture = folder / "capture" / job["capture"]
         capture.parent.mkdir()
-    _core.linux_guest(scenario, folder / "stop", folder / "out", capture)
+    _core.linux_guest(scenario, folder / "stop", folder / SHARE, folder / "out", capture)

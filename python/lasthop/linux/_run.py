@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import sys
@@ -13,6 +14,7 @@ from lasthop import LasthopError, Results
 from lasthop._errors import mistake
 from lasthop._files import Earlier, whole_folder
 from lasthop.linux._boot import LONGER, LimitError, boot
+from lasthop.linux._guest import SHARE
 from lasthop.linux._scratch import scratch
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ def run(
     capture: Path | None = None,
     limit: float = LIMIT,
     watch: Callable[[], None] = lambda: None,
+    progress: Callable[[float], None] | None = None,
 ) -> Results:
     """Runs a scenario with nodes of a real kernel and leaves its results in `out`.
 
@@ -55,6 +58,7 @@ def run(
         capture: a file for a packet capture; an earlier one is replaced.
         limit: wall time after which the guest is asked to end [s].
         watch: called about every 50 ms; what it raises ends the guest.
+        progress: called as often with the share of the scenario's duration that has passed, 0 to 1.
 
     Raises:
         FolderInUseError: `out` holds something (with `replace`: something else than results).
@@ -77,9 +81,17 @@ def run(
             "capture": None if capture is None else capture.name,
         }
         (folder / "job.json").write_text(json.dumps(job))
+
+        def look() -> None:
+            watch()
+            if progress is not None:
+                # The guest may be writing the file.
+                with contextlib.suppress(OSError, ValueError):
+                    progress(float((folder / SHARE).read_text()))
+
         try:
             stop = (folder / "stop").touch
-            console = boot(kernel.path, _program(folder), scenario.seed, limit, watch=watch, stop=stop)
+            console = boot(kernel.path, _program(folder), scenario.seed, limit, watch=look, stop=stop)
         except (KeyboardInterrupt, LimitError) as interrupt:
             stopped, console = interrupt, ""
         answer = folder / "answer.json"

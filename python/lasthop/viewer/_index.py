@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from lasthop._core import LasthopError
 from lasthop._errors import in_sentences, mistake
-from lasthop._registry import LATENESS, losses_of_devices, series_of
+from lasthop._registry import LATE_SHARE, LATENESS, losses_of_devices, series_of, share_behind
 from lasthop.campaign._quantity import quantity
 from lasthop.viewer._drops import drops
 from lasthop.viewer._explained import explainable
@@ -170,7 +170,7 @@ def _run(
         "drops": drops(results),
         "account": account if isinstance(account, dict) else {},
         "lateness": _lateness(results.summary.get("live")),
-        "losses": losses_of_devices(results.summary.get("live")),
+        "losses": [*losses_of_devices(results.summary.get("live")), *_behind(results.summary.get("live"))],
         "explain": explainable(results),
         "tables": tables,
         "damaged": damaged,
@@ -199,6 +199,12 @@ def missing(results: Results) -> list[str]:
 def _duration(results: Results) -> float:
     found = results.summary.get("duration_s")
     return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else 0.0
+
+
+def _behind(live: object) -> list[str]:
+    """A sentence, if a run in real time was behind for long."""
+    share = share_behind(live)
+    return [f"the run was further behind than its limit for {share:.0%} of the time"] if share > LATE_SHARE else []
 
 
 def _lateness(live: object) -> list[dict[str, Any]]:
