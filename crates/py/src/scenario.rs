@@ -54,11 +54,8 @@ impl Scenario {
     /// Tables of flows of which some or all end at an external node: name, external ends, number of
     /// pairs of ends that are left out, and of all.
     fn left_out(&self) -> Vec<(&str, Vec<String>, usize, usize)> {
-        let of = |l: lasthop_sim::LeftOut<'_>| {
-            let [left_out, all] = l.pairs;
-            (l.flow, l.external, left_out, all)
-        };
-        self.0.spec().left_out().into_iter().map(of).collect()
+        let tables = self.0.spec().left_out().into_iter();
+        tables.map(|l| (l.flow, l.external, l.pairs[0], l.pairs[1])).collect()
     }
     #[getter]
     fn seed(&self) -> u64 {
