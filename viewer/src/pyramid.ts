@@ -114,30 +114,29 @@ export class Series {
   }
 
   #between(start: number, end: number): [number, number] {
-    let min = NaN;
-    let max = NaN;
-    const take = (lo: number, hi: number): void => {
-      min = lesser(min, lo);
-      max = greater(max, hi);
-    };
+    // A comparison with NaN is false, so what is missing changes neither.
+    let min = Infinity;
+    let max = -Infinity;
     let i = start;
     while (i < end) {
+      let low = this.y[i]!;
+      let high = low;
+      let size = 1;
       if (i % LEAF === 0 && i + LEAF <= end && this.#levels.length > 0) {
         let level = 0;
-        let size = LEAF;
+        size = LEAF;
         while (level + 1 < this.#levels.length && i % (size * 2) === 0 && i + size * 2 <= end) {
           level++;
           size *= 2;
         }
-        const at = this.#levels[level]!;
-        take(at.min[i / size]!, at.max[i / size]!);
-        i += size;
-      } else {
-        take(this.y[i]!, this.y[i]!);
-        i++;
+        low = this.#levels[level]!.min[i / size]!;
+        high = this.#levels[level]!.max[i / size]!;
       }
+      if (low < min) min = low;
+      if (high > max) max = high;
+      i += size;
     }
-    return [min, max];
+    return min > max ? [NaN, NaN] : [min, max];
   }
 }
 
