@@ -78,6 +78,7 @@ SHELL = {
     "mkdir -p ~/.local/share/man": "writes to the home folder; tests/test_completion.py",
     "python docs/fill_outcomes.py": "outcomes of a release; tests/test_docs.py",
     "LASTHOP_SHARED=DIR python docs/measure_linux.py": "needs a built kernel, hours",
+    "python docs/measure_live.py": "needs namespaces and iperf3, minutes of wall time",
     "valgrind ": "needs valgrind; `make bench-check`",
     "callgrind_annotate ": "as `valgrind`",
     "git clone": "repositories of others",

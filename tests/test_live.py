@@ -429,7 +429,8 @@ def test_losses_of_a_device_that_was_given_are_counted(tmp_path: Path) -> None:
     lost = results.summary["live"]["lost_before_entry"]
     entered = sum(f["tx_packets"] for f in results.flows.to_pylist() if f["src"] == "server")
     assert lost["server"] > 0
-    assert entered + lost["server"] + results.summary["live"]["to_groups"] == _sent(tmp_path)
+    # Without IPv6 the host sends nothing of its own into the device; to groups sends the phone.
+    assert entered + lost["server"] == _sent(tmp_path)
 
 
 @namespaces

@@ -58,7 +58,8 @@ def run(
         capture: a file for a packet capture; an earlier one is replaced.
         limit: wall time after which the guest is asked to end [s].
         watch: called about every 50 ms; what it raises ends the guest.
-        progress: called as often with the share of the scenario's duration that has passed, 0 to 1.
+        progress: called with the share of the scenario's duration that has passed, above 0 to 1,
+            whenever it has become larger.
 
     Raises:
         FolderInUseError: `out` holds something (with `replace`: something else than results).
@@ -82,12 +83,19 @@ def run(
         }
         (folder / "job.json").write_text(json.dumps(job))
 
+        passed = 0.0
+
         def look() -> None:
+            nonlocal passed
             watch()
             if progress is not None:
-                # The guest may be writing the file.
+                # The guest may be writing the file: its beginning is no number, or a smaller one.
                 with contextlib.suppress(OSError, ValueError):
-                    progress(float((folder / SHARE).read_text()))
+                    # The guest's clock may be a nanosecond beyond the end.
+                    share = min(float((folder / SHARE).read_text()), 1.0)
+                    if share > passed:
+                        passed = share
+                        progress(share)
 
         try:
             stop = (folder / "stop").touch
