@@ -64,7 +64,7 @@ METRICS = {
     "loss": Metric("loss", "loss_undelivered", "", 15.0, False),
     "dly": Metric("delay", "delay_ms", "ms", 15.0, False),
     "jit": Metric("jitter", "jitter_ms", "ms", 15.0, False),
-    "dip": Metric("lowest throughput of the first 5 s, as a share of the later mean,", "start_dip", "", 15.0, False),
+    "dip": Metric("lowest throughput of the first 5 s, as a share of the later mean", "start_dip", "", 15.0, False),
 }
 FOUR = ("thr", "loss", "dly", "jit")
 

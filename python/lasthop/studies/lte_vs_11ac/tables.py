@@ -129,9 +129,8 @@ def averages(data: Data) -> TableView:
         "variant", "network", "size [B]", "throughput [Mbit/s]", "delay [ms]", "jitter [ms]", "undelivered", "dropped",
         "retransmitted", "Jain", "timeouts", "fast retransmits", "mean cwnd",
     )  # fmt: skip
-    note = "Means over the stations with half the 95 % interval. " + "; ".join(
-        f"{name}: {what}" for name, (_, what) in LOSSES.items()
-    )
+    losses = "; ".join(f"{name}: {what}" for name, (_, what) in LOSSES.items())
+    note = f"Means over the stations with half the 95 % interval. Columns of losses: {losses}."
     name = data.parameter_set.name
     return TableView(f"averages-{name}", f"Averages ({name})", headers, tuple(rows), note)
 
