@@ -406,7 +406,8 @@ def test_every_packet_of_a_flood_enters_or_is_counted_as_lost(tmp_path: Path) ->
     lost = measured["lost_before_entry"]["server"]
     # A TUN device holds 500 packets.
     assert lost > 0
-    assert entered + lost + measured["to_groups"] == _sent(tmp_path)
+    # What the kernel sent to groups before IPv6 was off has entered, and belongs to no flow.
+    assert entered + lost == _sent(tmp_path)
     # The packets waited in the device from some time in the standstill on, and at most since its
     # beginning: the bound covers all of it.
     standstill = float((tmp_path / "for").read_text())
