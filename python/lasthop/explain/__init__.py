@@ -71,7 +71,7 @@ def explain(
     start_s: float | None = None,
     end_s: float | None = None,
     *,
-    told: Callable[[float], None] | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> Explanation:
     """Explains the time of a TCP flow, or the delays of a UDP flow.
 
@@ -82,7 +82,7 @@ def explain(
         flow: its name; None: the only flow of the run.
         start_s: only from this moment on [s].
         end_s: only until this moment [s].
-        told: is called now and then with the part of the work that is done, from 0 to 1.
+        progress: is called now and then with the part of the work that is done, from 0 to 1.
 
     Raises:
         LasthopError: no such flow, nothing of it in the interval, or a table that is missing or of
@@ -94,7 +94,7 @@ def explain(
     if lacking:
         budget = estimated_budget(results, row, start, end)
     else:
-        budget = exact_budget(results, row, start, end, told=told)
+        budget = exact_budget(results, row, start, end, progress=progress)
     written = results.manifest.get("tables")
     removed = [f"`{name}`" for name in lacking if isinstance(written, dict) and name in written]
     if removed:

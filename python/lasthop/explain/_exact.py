@@ -59,13 +59,13 @@ def exact_budget(
     start_ns: int | None,
     end_ns: int | None,
     intervals: int = BINS,
-    told: Callable[[float], None] | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> Budget:
     """The budget of the flow of a row of `flows` between two moments.
 
     None: from its start, to its end.
 
-    Its timeline has so many intervals. Of a TCP flow `told` is called with the part of the work
+    Its timeline has so many intervals. Of a TCP flow `progress` is called with the part of the work
     that is done.
 
     Raises:
@@ -74,7 +74,7 @@ def exact_budget(
     """
     columns_of(results, "flows", ("end_s",))
     if row["transport"] == "tcp":
-        return _tcp_budget(results, row, start_ns, end_ns, intervals, told or (lambda _: None))
+        return _tcp_budget(results, row, start_ns, end_ns, intervals, progress or (lambda _: None))
     return _datagram_budget(results, row, start_ns, end_ns, intervals)
 
 
@@ -91,14 +91,14 @@ def _tcp_budget(
     start_ns: int | None,
     end_ns: int | None,
     intervals: int,
-    told: Callable[[float], None],
+    progress: Callable[[float], None],
 ) -> Budget:
     flow = row["flow"]
     limits = of_flow(columns_of(results, "limits", ("flow", "start_ns", "cause")), flow)
     first, last = _extent(limits, row)
     start, end = clip(flow, first, last, start_ns, end_ns)
     packets = Packets.of(results, row)
-    told(READ)
+    progress(READ)
     keys = Keys()
     # The first number: the octets that have to be somewhere.
     stays = Stays.joined([packets.outstanding(keys.number(Cause("outstanding"))), packets.stays(keys)])
@@ -110,12 +110,12 @@ def _tcp_budget(
     edges = np.unique(np.linspace(start, end, intervals + 1).astype(np.int64))
     ends = [stays.start, stays.end, limit_at[(limit_at > start) & (limit_at < end)], edges]
     moments = _ascending(np.concatenate(ends))
-    told(PLACED)
+    progress(PLACED)
     account = _Account(keys, places, names, limit_at, limit_key, moments, edges)
 
     def take(first: int, weights: Ints) -> None:
         account.take(first, weights)
-        told(PLACED + (1 - PLACED) * (first + weights.shape[1]) / (len(moments) - 1))
+        progress(PLACED + (1 - PLACED) * (first + weights.shape[1]) / (len(moments) - 1))
 
     sweep(stays, places, moments, take)
     parts = largest_first(keys, account.total)

@@ -80,10 +80,10 @@ def _chosen(results: Results) -> list[str]:
     return [flows[i] for i in chosen]
 
 
-def explained(results: Results, told: Callable[[str, float], None] | None = None) -> list[dict[str, Any]]:
+def explained(results: Results, progress: Callable[[str, float], None] | None = None) -> list[dict[str, Any]]:
     """The explanations of the largest flows of a run.
 
-    A flow that cannot be explained is left out. `told` is called with the flow that is being
+    A flow that cannot be explained is left out. `progress` is called with the flow that is being
     explained and the part of all the work that is done, from 0 to 1.
     """
     from lasthop.explain import explain
@@ -93,12 +93,12 @@ def explained(results: Results, told: Callable[[str, float], None] | None = None
     for number, flow in enumerate(flows):
 
         def tell(part: float, flow: str = flow, number: int = number) -> None:
-            if told is not None:
-                told(flow, (number + part) / len(flows))
+            if progress is not None:
+                progress(flow, (number + part) / len(flows))
 
         tell(0.0)
         try:
-            explanation = explain(results, flow, told=tell)
+            explanation = explain(results, flow, progress=tell)
         except (LasthopError, ArithmeticError, LookupError, TypeError, ValueError):
             # Tables of another program may hold anything; the rest of the page is worth showing.
             continue

@@ -129,11 +129,11 @@ class Viewer:
         return results[int(number)] if known else None
 
     def _explained(self, run: str, results: Results) -> list[dict[str, Any]]:
-        def told(flow: str, part: float) -> None:
+        def progress(flow: str, part: float) -> None:
             self._progress[run] = {"flow": flow, "part": part}
 
         try:
-            return explained(results, told)
+            return explained(results, progress)
         finally:
             self._progress.pop(run, None)
 
