@@ -851,8 +851,7 @@ mod tests {
     #[test]
     fn ports_were_empty_at_the_latest_when_a_wait_was_to_end() {
         let us = |n: u64| Instant(n * 1000);
-        let over =
-            |woken, runnable| over(us(1000), us(3000), us(woken), Duration::from_micros(runnable));
+        let over = |woken, runnable| over(us(1000), us(3000), us(woken), Duration::from_micros(runnable));
         assert_eq!(over(2000, 0), us(2000), "a packet came");
         assert_eq!(over(2500, 500), us(2000), "a packet came, and another program had the processor");
         assert_eq!(over(3200, 0), us(3000), "the timer was late");
