@@ -86,10 +86,15 @@ def long() -> Results:
     return lh.Scenario.load("lte-handover").with_({"output.packets": True}).run()
 
 
+def drawn(sheet: Sheet) -> None:
+    """Wait for the frame that shows what has changed: a move of the pointer is handled in one
+    frame and drawn in the next."""
+    sheet.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def shown(sheet: Sheet) -> tuple[float, float]:
     """The stretch of time that the bar names."""
-    # What has changed is drawn with the next frame.
-    sheet.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    drawn(sheet)
     text = sheet.page.locator(".bar output").inner_text()
     found = re.fullmatch(r"([\d.]+) s to ([\d.]+) s", text)
     assert found, text
@@ -98,6 +103,7 @@ def shown(sheet: Sheet) -> tuple[float, float]:
 
 def pointed(sheet: Sheet) -> float:
     """The moment of the cursor that the bar names."""
+    drawn(sheet)
     found = re.match(r"at ([\d.]+) s, ", sheet.page.locator(".bar output").inner_text())
     assert found, sheet.page.locator(".bar output").inner_text()
     return float(found[1])

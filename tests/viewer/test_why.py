@@ -56,7 +56,7 @@ def test_bands_of_causes_zoom_with_the_charts(explained: Results, sheet: Sheet, 
     assert reading == pytest.approx(column[0] / sum(column) * 100, abs=0.1)
     colour = keys.first.locator(".patch").evaluate("n => getComputedStyle(n).backgroundColor")
     page.get_by_title("Dark or light").click()
-    assert keys.first.locator(".patch").evaluate("n => getComputedStyle(n).backgroundColor") != colour
+    expect(keys.first.locator(".patch")).not_to_have_css("background-color", colour)
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
     assert sheet.wrong == []
