@@ -151,11 +151,11 @@ properties: build ## renew the properties of lasthop.Results, after a change of 
 	$(BIN)/python -m tests.table_properties
 
 bench: ## speed of fixed scenarios and of RLC AM (also as target/bench*.json)
-	cargo bench -p lasthop-sim
-	cargo bench -p lasthop-lte-l2 --bench rlc_am
+	cargo bench --profile dist -p lasthop-sim
+	cargo bench --profile dist -p lasthop-lte-l2 --bench rlc_am
 
 bench-check: ## instruction counts of the bench cases against the record (UPDATE=1 renews it)
-	cargo bench -p lasthop-sim --bench scenarios -- $(if $(UPDATE),update,check)
+	cargo bench --profile dist -p lasthop-sim --bench scenarios -- $(if $(UPDATE),update,check)
 	$(if $(UPDATE),$(PYTHON) docs/fill_bench.py --page)
 
 swarm: ## random valid scenarios with every debug check on (REPS=10000)

@@ -3,7 +3,7 @@
     python docs/draw_network_cost.py        needs matplotlib
 
 The figures are in docs/data/network-cost.json, which
-`cargo bench -p lasthop-sim --bench scenarios -- scale` writes.
+`cargo bench --profile dist -p lasthop-sim --bench scenarios -- scale` writes.
 """
 
 from __future__ import annotations

@@ -23,11 +23,10 @@ fi
 
 rm -rf dist
 portable=()
-# Linked with the linker of the system the extension would need the glibc of this machine. Only the last
-# step differs from `make build`: the crates that it has compiled are used again.
+# Linked with the linker of the system the extension would need the glibc of this machine.
 [ "$(uname)" != Linux ] || portable=(--compatibility manylinux_2_17 -- -C "linker=$PWD/release/zig-cc")
 # bash 3.2, which macOS has, takes an empty list for an unset variable.
-"$bin/maturin" build --release --locked --out dist ${portable[@]+"${portable[@]}"}
+"$bin/maturin" build --profile dist --locked --out dist ${portable[@]+"${portable[@]}"}
 "$bin/maturin" sdist --out dist
 "$bin/python" release/check.py --tools dist/*.whl dist/*.tar.gz
 

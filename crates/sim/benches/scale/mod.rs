@@ -1,6 +1,7 @@
 //! Cost of a network by its size: instructions and memory against the number of cells, of active
-//! and of idle UEs, and against the offered load (`cargo bench -p lasthop-sim --bench scenarios --
-//! scale`). Written to `docs/data/network-cost.json`, which `docs/draw_network_cost.py` draws.
+//! and of idle UEs, and against the offered load (`cargo bench --profile dist -p lasthop-sim
+//! --bench scenarios -- scale`). Written to `docs/data/network-cost.json`, which
+//! `docs/draw_network_cost.py` draws.
 
 use std::path::Path;
 
