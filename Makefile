@@ -54,7 +54,7 @@ lint-python: $(VENV)/.tools ## Python: formatted, no lint
 	$(BIN)/ruff format --check python tests release docs/*.py docs/_ext
 	$(BIN)/ruff check python tests release docs
 
-types: $(VENV)/.tools build ## Python: types hold, the extension's stub tells the truth
+types: $(VENV)/.tools build ## Python: types hold, the extension's stub matches the extension
 	$(LANE)
 	$(BIN)/mypy
 	$(BIN)/stubtest lasthop._core --ignore-missing-stub --mypy-config-file pyproject.toml

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from lasthop import Campaign
 from lasthop._bundled import campaigns
 from lasthop.campaign.jobs import Job
-from lasthop.campaign.report import figure_specs
 from lasthop.campaign.results import CampaignResults
 from lasthop.cli import main
+from lasthop.report.campaign import figure_specs
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tutorial-campaign.md").read_text(encoding="utf-8")
 #: A row of `lasthop results`, as the tutorial quotes it.

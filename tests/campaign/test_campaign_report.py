@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from lasthop import LasthopError
-from lasthop.campaign.report import campaign_report, draw_all, figure_specs, write
 from lasthop.campaign.results import CampaignResults
 from lasthop.cli import main
+from lasthop.report.campaign import campaign_report, draw_all, figure_specs, write
 from tests.campaign import folder, synthetic
 
 FAILURE: dict[str, Any] = {

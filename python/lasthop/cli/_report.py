@@ -65,8 +65,8 @@ def _runs(folders: tuple[Path, ...]) -> str:
 
 
 def _campaign(folder: Path) -> str:
-    from lasthop.campaign.report import campaign_report
     from lasthop.cli._results import loaded
+    from lasthop.report.campaign import campaign_report
 
     return campaign_report(loaded(folder))
 

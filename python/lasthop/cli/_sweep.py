@@ -167,7 +167,7 @@ def sweep(ctx: click.Context, /, campaign: str | None, base: str | None, **said:
 
 def _report(folder: Path, results: CampaignResults) -> None:
     """Figures and report go into the folder of the results."""
-    from lasthop.campaign import report
+    from lasthop.report import campaign as report
 
     written = {path.stem for path in report.write(folder, results)}
     for spec in report.figure_specs(results):

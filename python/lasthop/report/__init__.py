@@ -2,8 +2,9 @@
 
 Readable in light and in dark.
 
-The generic pieces (`page`, `section`, `figure_svg`, `table_html`) are shared by the report of a run
-(`run_report`) and the reports of studies.
+The generic pieces (`page`, `section`, `figure_svg`, `table_html`) are shared by all reports. Those
+of runs (`run_report`, `runs_report`) and of campaigns (`lasthop.report.campaign`) are here, that of
+a study is in `lasthop.harness`, and that of a judgement in `lasthop.judging`.
 """
 
 from lasthop.report._pieces import figure_svg, page, section, table_html

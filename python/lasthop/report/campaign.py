@@ -16,7 +16,7 @@ from lasthop._core import LasthopError
 from lasthop._errors import mistake
 from lasthop.campaign.figures import FigureError, FigureSpec, draw, measured, shown_unit, text, title
 from lasthop.campaign.tidy import Estimate, Tidy, tidy
-from lasthop.report import figure_svg, section, table_html
+from lasthop.report._pieces import figure_svg, section, table_html
 from lasthop.viewer import campaign_entry, standalone_campaign
 
 if sys.version_info >= (3, 11):
