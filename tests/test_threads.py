@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 import lasthop as lh
+from lasthop.campaign.conduct import conduct
+from lasthop.campaign.executors import Failure, R, T, Threads, WorkOf
+from lasthop.campaign.work import Work
 from lasthop.cli import main
+from tests.campaign.plans import HandMade, small
 
 
 def run(*arguments: str) -> str:
@@ -52,3 +57,31 @@ def test_the_package_refuses_a_wrong_number(threads: int) -> None:
         lh.Scenario.load("lte-download").run(threads=threads)
     with pytest.raises(lh.LasthopError, match="threads is a whole number from 1 to 256"):
         lh.Scenario.load("lte-download").simulate(threads=threads)
+
+
+class Watched(Threads):
+    """Notes how many threads its runs may use."""
+
+    def __init__(self, workers: int) -> None:
+        super().__init__(workers)
+        self.threads = 0
+
+    def run(self, work: WorkOf[T, R], tasks: Iterator[T]) -> Generator[tuple[T, R | Failure], None, None]:
+        made_by: object = work
+        assert isinstance(made_by, Work)
+        self.threads = made_by.threads
+        yield from super().run(work, tasks)
+
+
+@pytest.mark.parametrize(("workers", "allowed", "used"), [(1, 4, 1), (4, 4, 2), (8, 3, 3), (8, 1, 1), (3, 4, 1)])
+def test_runs_of_a_campaign_come_before_threads(tmp_path: Path, workers: int, allowed: int, used: int) -> None:
+    """Two runs: each gets its part of the processors that the runs leave idle."""
+    executor = Watched(workers)
+    plan = HandMade({"flow.ftp.tcp.cc": ["reno", "cubic"]}, seeds=(1,))
+    found = conduct(plan, tmp_path, using=executor, threads=allowed)
+    assert (executor.threads, found.about["runs"]["done"]) == (used, 2)
+
+
+def test_a_campaign_refuses_a_wrong_number(tmp_path: Path) -> None:
+    with pytest.raises(lh.LasthopError, match="threads is a whole number from 1 to 256"):
+        conduct(small(), tmp_path, threads=0)

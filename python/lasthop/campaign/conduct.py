@@ -29,6 +29,7 @@ from lasthop import __version__
 from lasthop._core import LasthopError, clear_stale
 from lasthop._errors import mistake
 from lasthop._files import whole_folder
+from lasthop._values import THREADS_MAX, whole_number
 from lasthop.campaign.executors import Executor, WorkOf, executor, refuse_in_worker
 from lasthop.campaign.executors import Failure as NoResult
 from lasthop.campaign.jobs import Job, Plan
@@ -109,6 +110,7 @@ def conduct(
     *,
     using: Executor | str | None = None,
     jobs: int = 0,
+    threads: int = 1,
     shard: tuple[int, int] | None = None,
     out: str | PathLike[str] | None = None,
     force: bool = False,
@@ -127,6 +129,9 @@ def conduct(
         using: an executor or its name (threads, processes, ray); None: threads, or processes where
             runs call Python code.
         jobs: runs at a time; 0: one per processor.
+        threads: how many threads may share the work of a run, 1 to 256, where the campaign has
+            fewer runs than `jobs`. The results are the same. Processor times of runs are those of
+            one thread. With Ray a run has one processor, and one thread.
         shard: (i, n): only part i of n, 1 to n. Its runs go to the store, the results are those of
             the part.
         out: the folder of the results, written at the end; None: they stay in memory.
@@ -142,12 +147,13 @@ def conduct(
 
     Raises:
         LasthopError: the store cannot be written, `out` holds something else or is being written by
-            another process, or there is no such executor.
+            another process, there is no such executor, or `threads` is out of range.
         KeyboardInterrupt: Ctrl-C; what is finished is in the store.
     """
     refuse_in_worker()
     if shard is not None and not 1 <= shard[0] <= shard[1]:
         raise mistake(f"there is no part {shard[0]} of {shard[1]}", "parts are counted from 1 on")
+    threads = whole_number(threads, "threads", 1, THREADS_MAX)
     makes = using
     if makes is None or isinstance(makes, str):
         makes = executor(makes, jobs, plan.held_by_gil, time_limit_s)
@@ -156,7 +162,9 @@ def conduct(
 
     def results(folder: Path | None, toml: str) -> CampaignResults:
         course = _Course(plan, kept, shard, progress, finished_only)
-        work = makes.run(Work(plan, time_limit_s), course)
+        # Runs come before threads: these take processors that runs leave idle.
+        spare = 1 if makes.name == "ray" else makes.workers // max(course.total, 1)
+        work = makes.run(Work(plan, time_limit_s, max(1, min(threads, spare))), course)
         try:
             for task, outcome in work:
                 course.finished(task, outcome)
@@ -239,6 +247,11 @@ class _Course(Iterator[Task]):
         self._missing_runs = 0
         self._taken = self._made = self._failed = 0
         self._cost = self._cost_here = 0.0
+
+    @property
+    def total(self) -> int:
+        """Runs that are planned so far, with those that the store has."""
+        return self._total
 
     def __next__(self) -> Task:
         """The next run that the store does not have."""

@@ -381,6 +381,7 @@ class Campaign:
         store: str | PathLike[str] | None = None,
         using: Executor | str | None = None,
         jobs: int = 0,
+        threads: int = 1,
         shard: tuple[int, int] | None = None,
         force: bool = False,
         time_limit_s: float | None = None,
@@ -396,6 +397,8 @@ class Campaign:
             using: who makes the runs: "threads", "processes" or "ray"; None: threads, or processes
                 where Python code takes part.
             jobs: runs at a time; 0: one per processor.
+            threads: how many threads may share the work of a run, 1 to 256, where the campaign has
+                fewer runs than `jobs`. The results are the same. Only LTE cells use them.
             shard: (i, n): only part i of n, 1 to n.
             force: results in `out` that this campaign would not give again are replaced.
             time_limit_s: time after which a run is given up [s]: a failure with a reason; None:
@@ -409,8 +412,8 @@ class Campaign:
             KeyboardInterrupt: Ctrl-C; what is finished is in the store.
         """
         return conduct(
-            self, store, using=using, jobs=jobs, shard=shard, out=out, force=force, time_limit_s=time_limit_s,
-            finished_only=finished_only, progress=progress, also=_report,
+            self, store, using=using, jobs=jobs, threads=threads, shard=shard, out=out, force=force,
+            time_limit_s=time_limit_s, finished_only=finished_only, progress=progress, also=_report,
         )  # fmt: skip
 
     def dry_run(

@@ -113,11 +113,13 @@ class Work:
         plan: the campaign.
         limit_s: time after which the core gives a run up [s], a failure; None: never. Code of the
             user's is the executor's to stop.
+        threads: how many threads share the work of each run.
     """
 
-    def __init__(self, plan: Plan, limit_s: float | None = None) -> None:
+    def __init__(self, plan: Plan, limit_s: float | None = None, threads: int = 1) -> None:
         self.plan = plan
         self.limit_s = limit_s
+        self.threads = threads
 
     def __call__(self, task: Task, stopped: Callable[[], bool]) -> Made:
         """Makes a run.
@@ -141,7 +143,8 @@ class Work:
                 if key_of(self.plan, scenario) != task.key:
                     raise RunFailedError(OTHER_BUILD)
             stage.now = "run"
-            run = Results(_core.run(scenario.core, None, ended_by(stopped, self.limit_s)))
+            ends = ended_by(stopped, self.limit_s)
+            run = Results(_core.run(scenario.core, None, ends, threads=self.threads))
             stage.now = "metrics"
             entries = _entries(wanted, run)
             stage.now = "tables to keep"

@@ -14,6 +14,7 @@ import click
 from lasthop import _format
 from lasthop._errors import mistake
 from lasthop._stop import leaving
+from lasthop._values import THREADS_MAX
 from lasthop.cli import _completion, _output, _runs
 from lasthop.cli._results import show_points, summary
 from lasthop.cli._run import set_option, utf8
@@ -81,6 +82,13 @@ class _Sweep(click.Command):
     "--executor",
     type=_runs.EXECUTORS,
     help="Where runs are made: threads, processes or ray. [threads; processes where Python code takes part]",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(1, THREADS_MAX),
+    default=1,
+    metavar="N",
+    help="Threads that may share a run where there are fewer runs than --jobs. Only LTE cells use them. [1]",
 )
 @click.option("--shard", metavar="I/N", help="Make only part I of N; the store joins them.")
 @_runs.store_option
@@ -150,9 +158,9 @@ def sweep(ctx: click.Context, /, campaign: str | None, base: str | None, **said:
         redirect_stdout(sys.stderr),
     ):
         results = conduct(
-            chosen, store, using=said["executor"], jobs=said["jobs"], shard=shard, out=folder, command=command,
-            force=said["force"], time_limit_s=said["time_limit_s"], finished_only=said["finished"],
-            progress=progress, also=_report,
+            chosen, store, using=said["executor"], jobs=said["jobs"], threads=said["threads"], shard=shard,
+            out=folder, command=command, force=said["force"], time_limit_s=said["time_limit_s"],
+            finished_only=said["finished"], progress=progress, also=_report,
         )  # fmt: skip
     with leaving(lambda: f"the results are complete in {folder}"):
         for note in store.notes:
