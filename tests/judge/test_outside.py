@@ -120,6 +120,35 @@ def test_a_source_of_which_no_reading_holds_is_broken(tmp_path: Path) -> None:
     assert judged(tmp_path, scenario=table.format("2 > 1"))[0] == "ambiguous"
 
 
+@pytest.mark.parametrize(
+    ("readings", "verdict", "said"),
+    [
+        # Reno on this path has no timeout in a second.
+        (("{rto} > 5", "{rto} > 3"), "inconclusive", "a: at(cwnd, first(events('rto'))) > 5 is not known: there is no"),
+        (("{rto} > 5", "2 > 3"), "inconclusive", "a: at(cwnd, first(events('rto'))) > 5 is not known: there is no"),
+        (("2 > 3", "{rto} > 5"), "inconclusive", "b: at(cwnd, first(events('rto'))) > 5 is not known: there is no"),
+        (("3 > 2", "{rto} > 5"), "inconclusive", "b: at(cwnd, first(events('rto'))) > 5 is not known: there is no"),
+        (("3 > 2", "2 > 3"), "ambiguous", "a: holds, b: does not hold"),
+        (("3 > 2", "4 > 2"), "pass", "1 check holds"),
+    ],
+)
+def test_a_reading_that_is_not_known_is_never_a_pass(
+    readings: tuple[str, str], verdict: str, said: str, tmp_path: Path
+) -> None:
+    a, b = (reading.format(rto="at(cwnd, first(events('rto')))") for reading in readings)
+    table = f'duration = "1 s"\n[[case.ambiguous]]\ntext = "which?"\nreadings = {{ a = "{a}", b = "{b}" }}'
+    found, why = judged(tmp_path, scenario=table)
+    assert found == verdict
+    assert said in why
+
+
+@pytest.mark.parametrize("interval", ["end, start", "end, end", "start, start"])
+def test_an_empty_interval_is_inconclusive(interval: str, tmp_path: Path) -> None:
+    verdict, why = judged(tmp_path, f"all(cwnd >= 0, {interval})", 'duration = "1 s"')
+    assert verdict == "inconclusive"
+    assert "is empty" in why
+
+
 def test_names_of_flows_are_those_of_the_scenario(tmp_path: Path) -> None:
     """With `count` NAME-1, NAME-2 of NAME; a path may have flows that others lack."""
     table = "output.windows = '1 s'\nflow.other = { from = 'server', to = 'client', app = 'bulk', count = 2 }"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lasthop.judging._evaluation import Evaluation
-from lasthop.judging._recording import Moment, Recording, Steps, Whole, held, thinned
+from lasthop.judging._recording import Moment, Recording, Steps, Unknown, Whole, held, thinned
 from lasthop.judging._syntax import (
     UNITS,
     Binary,
@@ -77,9 +77,14 @@ def calls_in(tree: Tree) -> Iterator[Call]:
 
 
 def _interval(evaluation: Evaluation, recording: Recording, call: Call) -> tuple[Steps, Moment, Moment] | None:
-    """The condition of an `all(...)` in its interval, and the interval's ends."""
+    """The condition of an `all(...)` in its interval, and the interval's ends.
+
+    None: the interval is empty, or its ends are not known.
+    """
     truth, first, last = (evaluation.of(argument) for argument in call.arguments)
     if not (isinstance(truth, Steps) and isinstance(first, Moment) and isinstance(last, Moment)):
+        return None
+    if isinstance(recording.window(truth, first, last), Unknown):
         return None
     return recording.inside(truth, first, last), first, last
 

@@ -30,7 +30,7 @@ from lasthop.judging._syntax import left_of
 from lasthop.judging._thresholds import thresholds
 from lasthop.judging._variables import CONGESTION, declared, known_variables, unit_of
 from lasthop.judging._words import number, quantity
-from lasthop.judging.case import FLOW, Case, Check
+from lasthop.judging.case import FLOW, Case, Check, Reading
 from lasthop.judging.control import Control
 
 
@@ -172,10 +172,7 @@ def judged(case: Case, path: CasePath, run: Results, scenario: Scenario, control
     for check in case.passes if not failing else ():
         if not sides and (of := sides_of(evaluation, recording, check.tree)):
             sides = [{"check": check.name, "of": of}]
-    readings = [
-        {"text": point.text, "readings": {c.name: _checked(evaluation, c)["holds"] for c in point.readings}}
-        for point in case.ambiguous
-    ]
+    readings = [_read(evaluation, point) for point in case.ambiguous]
     verdict, why = _verdict(requires, passes, readings, limited, case.units)
     values = {name: _number(evaluation.of(tree)) for name, tree in case.shown.items()}
     if verdict in ("pass", "shown"):
@@ -230,6 +227,17 @@ def _checked(evaluation: Evaluation, check: Check) -> dict[str, Any]:
     return {**found, "holds": bool(value)}
 
 
+def _read(evaluation: Evaluation, point: Reading) -> dict[str, Any]:
+    """The readings of a point, and of those that are not known why."""
+    found = {check.name: _checked(evaluation, check) for check in point.readings}
+    unknown = {name: f"{of['expr']} is not known: {of['why']}" for name, of in found.items() if of["holds"] is None}
+    return {
+        "text": point.text,
+        "readings": {name: of["holds"] for name, of in found.items()},
+        **({"unknown": unknown} if unknown else {}),
+    }
+
+
 def _plain(value: Found) -> float | None:
     """A finite number, or nothing."""
     return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
@@ -268,6 +276,10 @@ def _verdict(
     for point in readings:
         if set(point["readings"].values()) == {False}:
             return "fail", f"{point['text']} (no reading of the source holds)"
+    for point in readings:
+        if "unknown" in point:
+            words = "; ".join(f"{name}: {why}" for name, why in point["unknown"].items())
+            return "inconclusive", f"{point['text']} ({words})"
     for point in readings:
         if len(set(point["readings"].values())) > 1:
             words = ", ".join(f"{name}: {_holds(holds)}" for name, holds in point["readings"].items())
