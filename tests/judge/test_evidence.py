@@ -124,6 +124,14 @@ def test_a_case_of_one_flow_is_limited_by_its_own_buffers(tmp_path: Path) -> Non
     assert "nearly the 30000 octets of the buffers" in row.why
 
 
+@pytest.mark.parametrize("key", ["window_scaling = false", 'profile = "inet"'])
+def test_a_case_of_one_flow_is_limited_by_a_window_without_scaling(key: str, tmp_path: Path) -> None:
+    """65535 octets are 44.9 segments of 1460 octets, and more of what the window cuts."""
+    row, _ = judged('["max(cwnd, start, end) > 1"]', tmp_path, f"flow.judged.tcp.{key}")
+    assert row.verdict == "inconclusive"
+    assert "segments in flight fill the 65535 octets of a window without scaling" in row.why
+
+
 def test_seeds_replace_the_replications_of_noisy_paths(tmp_path: Path) -> None:
     file = tmp_path / "s.toml"
     file.write_text(SHARED.format(more=""), encoding="utf-8")

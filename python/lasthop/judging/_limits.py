@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lasthop import _core
 from lasthop.judging._recording import Recording, Steps
 from lasthop.judging._syntax import Number, parse
 from lasthop.judging.case import FLOW
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 
 #: A buffer counts as full from this share of it on.
 _NEARLY = 0.95
+#: The largest window without scaling [octets] (RFC 7323 section 2.1).
+_UNSCALED = 65535
 #: So large a share of the samples is left to chance and to the moment of a sample.
 _RARELY = 0.05
 _COLUMNS = (
@@ -40,7 +45,7 @@ def held_back(scenario: Scenario, run: Results, recording: Recording, mss: float
     By samples of the table `tcp` in the last two thirds of the run: the window had room for a
     segment, and the receiver's window had none, or nothing waited in the socket of an application
     that always has data. Without that table by the octets of the buffers, where the scenario has
-    them.
+    them, and of the largest window without scaling.
 
     Args:
         scenario: of the run.
@@ -54,8 +59,11 @@ def held_back(scenario: Scenario, run: Results, recording: Recording, mss: float
     if "tcp" in run.table_names and run.table("tcp").num_rows:
         return next(_by_samples(judged, run, scenario.duration / 3, mss), None)
     inflight: Steps = recording.steps("inflight")
-    octets = _octets(judged.get(FLOW, {}))
+    tcp = judged.get(FLOW, {}).get("tcp", {})
+    octets = _octets(tcp)
     most = float(np.nanmax(inflight.values)) if len(inflight.values) else 0.0
+    if not _scales(tcp) and (octets is None or octets > _UNSCALED) and most * mss >= _NEARLY * _UNSCALED:
+        return f"{most:.0f} segments in flight fill the {_UNSCALED} octets of a window without scaling"
     if octets is not None and most * mss >= _NEARLY * octets:
         return f"{most:.0f} segments in flight are nearly the {octets:.0f} octets of the buffers"
     return None
@@ -88,9 +96,20 @@ def _endless(app: Any) -> bool:
     return kind == "bulk" and not (isinstance(app, Mapping) and app.keys() & {"rate", "size"})
 
 
-def _octets(flow: Mapping[str, Any]) -> float | None:
+def _octets(tcp: Mapping[str, Any]) -> float | None:
     """The smaller of the flow's buffers; None: they are not fixed."""
-    tcp = flow.get("tcp")
-    found = [tcp.get(key) for key in ("send_buffer", "receive_buffer")] if isinstance(tcp, Mapping) else []
+    found = [tcp.get(key) for key in ("send_buffer", "receive_buffer")]
     trees = [parse(text) for text in found if isinstance(text, str) and text[:1].isdigit()]
     return min((tree.value for tree in trees if isinstance(tree, Number)), default=None)
+
+
+def _scales(tcp: Mapping[str, Any]) -> bool:
+    """Whether a flow offers window scaling."""
+    return bool(tcp.get("window_scaling", tcp.get("profile", "rfc") not in _profiles_without_scaling()))
+
+
+@cache
+def _profiles_without_scaling() -> frozenset[str]:
+    profiles = json.loads(_core.describe())["profile"]
+    without = {"key": "window_scaling", "value": "false"}
+    return frozenset(p["name"] for p in profiles if any(without.items() <= s.items() for s in p["settings"]))
