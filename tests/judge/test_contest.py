@@ -103,11 +103,28 @@ def test_a_flag_stays_if_further_seeds_raise_it_too() -> None:
     stay, fall = confirmed([bound, *found], [("p", worse), ("q", alike)], "mine", of)
     assert [(f["path"], "again" in f) for f in stay] == [("p", False), ("p", True)]
     assert stay[0] == bound
-    assert fall == [f for f in found if f["path"] == "q"]
+    nothing = {"again": 1.0, "further": {"mine": LOW, "reno": LOW, "cubic": LOW}}
+    assert fall == [{**f, **nothing} for f in found if f["path"] == "q"]
+    # What was compared can be worked out again.
+    assert stay[1]["values"] == stay[1]["further"] == {"mine": HIGH, "reno": LOW, "cubic": LOW}
     # Only what was flagged is tested again: one value needs no correction.
     assert confirmed(found[:1], [("p", worse)], "mine", of)[0][0]["again"] < found[0]["p"]
     # Runs without the value confirm nothing.
-    assert confirmed(found[:1], [("p", samples([], LOW, LOW))], "mine", of) == ([], found[:1])
+    stay, (fallen,) = confirmed(found[:1], [("p", samples([], LOW, LOW))], "mine", of)
+    assert stay == []
+    assert fallen["again"] == 1.0
+
+
+def test_replications_without_noise_are_exact_and_not_confirmed() -> None:
+    of = case("smaller")
+    (exact,) = flags([("p", samples([2.0] * 3, [1.0] * 3, [1.0] * 3))], "mine", of)
+    assert (exact["p"], exact["exact"]) == (0.0, True)
+    assert confirmed([exact], [], "mine", of) == ([exact], [])
+    # Equal values of one metric may be its end; another one has noise.
+    noisy = samples([2.0] * 3, [1.0] * 3, [1.0] * 3)
+    noisy = {c: {k: {**run, "other": k + 0.1} for k, run in runs.items()} for c, runs in noisy.items()}
+    (doubted,) = flags([("p", noisy)], "mine", of)
+    assert doubted["exact"] is False
 
 
 def test_a_value_that_only_the_baselines_have_is_no_comparison() -> None:

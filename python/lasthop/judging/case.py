@@ -70,6 +70,11 @@ class CaseMetric:
         """Whether a candidate can be flagged for being worse."""
         return self.flags and bool(self.better)
 
+    @property
+    def bounded(self) -> bool:
+        """Whether a document states a bound of it."""
+        return self.most is not None or self.least is not None
+
     def on(self, path: str) -> bool:
         """Whether a path has it."""
         return not self.paths or any(fnmatchcase(path, pattern) for pattern in self.paths)

@@ -30,15 +30,16 @@ _CONFIRM = 0.01
 #: Further seeds are as many as the first ones, and this many at least: the interval of three is
 #: so wide that 1 % asks for differences of four standard deviations.
 LEAST_FURTHER = 5
-#: The least relevant difference, chosen here: RFC 9743 states none. It is a share of the worse
-#: value, and of harm, which is a share itself, a difference. Two implementations of Reno, as a
+#: The least relevant difference of the means, chosen here: RFC 9743 states none. It is a share of
+#: the larger mean, and of harm, which is a share itself, a difference. The test is of any
+#: difference: a difference of 5 % is no null hypothesis. Two implementations of Reno, as a
 #: class and the built-in one, differ by 2 % in waiting time where CoDel drops, and a simulated flow
 #: agrees with one of Linux within 3 % of goodput and 5 % of mean RTT: smaller differences are no
 #: property of the algorithm.
 LEAST = 0.05
 RULE = (
-    f"a flag needs a difference of more than {100 * LEAST:.0f} % of the worse value, of harm more than {LEAST},"
-    " and the same again in runs with further seeds"
+    f"a flag needs means that differ by more than {100 * LEAST:.0f} % of the larger one, of harm by more than {LEAST}"
+    " (a bound on the means, not a test), and the same again in runs with further seeds"
 )
 
 Samples = Mapping[str, Mapping[int, Mapping[str, "float | None"]]]
@@ -88,6 +89,20 @@ def summary(samples: Samples, case: Case, path: str) -> dict[str, dict[str, Any]
     return found
 
 
+def values_of(case: Case, samples: Samples, further: Samples) -> list[tuple[Any, ...]]:
+    """The values of a path's runs: control, replication, seed, whether it is a further one, metric.
+
+    And the value, None where it is not known; replications from 1 on.
+    """
+    return [
+        (control or "alone", k + 1, case.seed(k), is_further, name, value)
+        for is_further, of in ((False, samples), (True, further))
+        for control, runs in of.items()
+        for k, run in sorted(runs.items())
+        for name, value in sorted(run.items())
+    ]
+
+
 def _moments_of(values: Sequence[float]) -> dict[str, Any]:
     n = len(values)
     if not n:
@@ -112,7 +127,8 @@ def flags(
 ) -> list[dict[str, Any]]:
     """Where a document's bound is broken, and where the candidate is worse than both baselines.
 
-    A bound of a document has no least difference, and needs no confirmation.
+    A bound of a document has no least difference. It and a difference without noise need no
+    confirmation.
 
     Args:
         points: the samples of each path.
@@ -121,7 +137,8 @@ def flags(
         limits: what documents allow.
 
     Returns:
-        Of each flag: path, metric, why; of comparisons the corrected p-value.
+        Of each flag: path, metric, why; of comparisons the corrected p-value `p`, the `values` by
+        control, and whether all replications of the path are equal (`exact`).
     """
     contested = [
         (path, samples, metric)
@@ -143,61 +160,135 @@ def confirmed(
 
     Args:
         found: the flags of the first runs (`flags`).
-        points: the samples of the further runs, of each path with a flag that is no bound's.
+        points: the samples of the further runs, of each path with a flag that needs them
+            (`doubted`).
         candidate: the judged control.
         case: the case, with its metrics.
 
     Returns:
-        Flags that stay, each with its corrected p-value in the further runs (`again`); and those
-        that do not.
+        Flags that stay, and those that do not. Each that was doubted has its corrected p-value in
+        the further runs (`again`), and their values (`further`, as `values`).
     """
     samples = dict(points)
     named = {metric.name: metric for metric in case.metrics}
-    doubted = [(f["path"], samples[f["path"]], named[f["metric"]]) for f in found if "bound" not in f]
-    again = {(f["path"], f["metric"]): f["p"] for f in _worse(doubted, candidate, case, _CONFIRM)}
-    stay, fall = [], []
+    open_ones = [f for f in found if doubted(f)]
+    contested = [(f["path"], samples[f["path"]], named[f["metric"]]) for f in open_ones]
+    again = dict(zip([(f["path"], f["metric"]) for f in open_ones], _tested(contested, candidate, case), strict=True))
+    stay: list[dict[str, Any]] = []
+    fall: list[dict[str, Any]] = []
     for flag in found:
-        at = (flag["path"], flag["metric"])
-        if "bound" in flag:
+        if not doubted(flag):
             stay.append(dict(flag))
-        elif at in again:
-            stay.append({**flag, "again": again[at]})
-        else:
-            fall.append(dict(flag))
+            continue
+        p, relevant = again[flag["path"], flag["metric"]]
+        values = _values(samples[flag["path"]], candidate, case, flag["metric"])
+        held = p <= _CONFIRM and relevant
+        (stay if held else fall).append({**flag, "again": _short(p), "further": values})
     return stay, fall
+
+
+def doubted(flag: Mapping[str, Any]) -> bool:
+    """Whether further seeds must confirm a flag: neither a document's bound nor free of noise."""
+    return "bound" not in flag and not flag["exact"]
 
 
 def _worse(
     contested: Sequence[tuple[str, Samples, CaseMetric]], candidate: str, case: Case, alpha: float
 ) -> list[dict[str, Any]]:
     """Of some metrics on their paths those in which the candidate is worse than both baselines."""
-    ps = [max(_worse_p(samples, candidate, b, metric) for b in case.baselines) for _, samples, metric in contested]
     found = []
-    for (path, samples, metric), p in zip(contested, holm(ps), strict=True):
-        if p <= alpha and all(_gap(samples, candidate, b, metric) > LEAST for b in case.baselines):
+    tests = _tested(contested, candidate, case)
+    for (path, samples, metric), (p, relevant) in zip(contested, tests, strict=True):
+        if p <= alpha and relevant:
             means = summary(samples, case, path)
             words = ", ".join(f"{c} {number(means[c][metric.name]['mean'])}" for c in (candidate, *case.baselines))
             found.append(
-                {"path": path, "metric": metric.name, "p": _short(p), "why": f"{metric.name} on {path}: {words}"}
+                {
+                    "path": path,
+                    "metric": metric.name,
+                    "p": _short(p),
+                    "exact": _without_noise(samples, candidate, case),
+                    "values": _values(samples, candidate, case, metric.name),
+                    "why": f"{metric.name} on {path}: {words}",
+                }
             )
     return found
 
 
-def unknown(points: Sequence[tuple[str, Samples]], candidate: str, case: Case) -> list[dict[str, str]]:
-    """Where the candidate cannot be compared: its value is not known, and the baselines' are.
+def _tested(
+    contested: Sequence[tuple[str, Samples, CaseMetric]], candidate: str, case: Case
+) -> list[tuple[float, bool]]:
+    """Of each the corrected p-value, and whether the difference of the means is relevant."""
+    ps = [max(_worse_p(samples, candidate, b, metric) for b in case.baselines) for _, samples, metric in contested]
+    gaps = [min(_gap(samples, candidate, b, metric) for b in case.baselines) for _, samples, metric in contested]
+    return [(p, gap > LEAST) for p, gap in zip(holm(ps), gaps, strict=True)]
 
-    A file that never arrives has no completion time: its sender is not better for that.
+
+def _values(samples: Samples, candidate: str, case: Case, metric: str) -> dict[str, list[float | None]]:
+    """The values of a metric by control, in the order of the replications."""
+    found = {}
+    for control in (candidate, *case.baselines):
+        runs = samples.get(control, {})
+        values = [runs[k].get(metric) for k in sorted(runs)]
+        found[control] = [None if v is None else _short(v) for v in values]
+    return found
+
+
+def _without_noise(samples: Samples, candidate: str, case: Case) -> bool:
+    """Whether all replications of a path are equal, in every metric.
+
+    Equal values of one metric may be its end, such as a share of 1.
+    """
+    every = [[*samples.get(control, {}).values()] for control in (candidate, *case.baselines)]
+    return all(run == runs[0] for runs in every for run in runs)
+
+
+Whys = Mapping[str, Mapping[str, str]]
+"""Why a metric or its bound has no value in a run: by path and metric."""
+
+
+def unknown(
+    points: Sequence[tuple[str, Samples]],
+    candidate: str,
+    case: Case,
+    limits: Limits | None = None,
+    whys: Whys | None = None,
+) -> list[dict[str, str]]:
+    """Where a row says nothing: the candidate cannot be compared, or a bound not be tested.
+
+    The candidate's value is not known and the baselines' are: a file that never arrives has no
+    completion time, and its sender is not better for that. Or nobody's value is known, or that of a
+    bound.
+
+    Args:
+        points: the samples of each path.
+        candidate: the judged control.
+        case: the case, with its metrics.
+        limits: what documents allow.
+        whys: the reasons.
     """
     found = []
     for path, samples in points:
-        for metric in case.metrics:
-            if not (metric.contested and metric.on(path)):
-                continue
+        runs = len(samples.get(candidate, {}))
+        metrics = [metric for metric in case.metrics if metric.on(path)] if runs else []
+        nothing = not any(_known(samples, candidate, metric) for metric in metrics)
+        for metric in metrics:
+            of = f"{metric.name} on {path}"
             counts = {c: _known(samples, c, metric) for c in (candidate, *case.baselines)}
-            least = min(counts[c] for c in case.baselines)
-            if counts[candidate] < min(2, least):
-                why = f"{metric.name} on {path} is known in {counts[candidate]} runs, of each baseline in {least}"
-                found.append({"path": path, "metric": metric.name, "why": why})
+            mine, least = counts[candidate], min(counts[c] for c in case.baselines)
+            side = next((k for k, v in (limits or {}).get(path, {}).get(metric.name, {}).items() if v is None), None)
+            what = None
+            if metric.contested and mine < min(2, least):
+                what = f"{of} is known in {mine} runs, of each baseline in {least}"
+            elif not any(counts.values()) and (metric.contested or metric.bounded or nothing):
+                what = f"{of} is not known in any run"
+            elif metric.bounded and mine < runs:
+                what = f"{of} is known in {mine} of {runs} runs, so its bound is not tested"
+            elif side is not None:
+                what = f"the bound `{side}` of {of} is not known, so it is not tested"
+            if what is not None:
+                why = (whys or {}).get(path, {}).get(metric.name, "")
+                found.append({"path": path, "metric": metric.name, "why": f"{what}: {why}" if why else what})
     return found
 
 
@@ -248,13 +339,13 @@ def _worse_p(samples: Samples, candidate: str, baseline: str, metric: CaseMetric
     mean, deviation = moments(differences)
     if mean <= 0:
         return 1.0
-    if deviation == 0:
+    if deviation == 0 or min(differences) == max(differences):
         return 0.0
     return two_sided_p(mean / deviation * math.sqrt(len(differences)), len(differences) - 1) / 2
 
 
 def _gap(samples: Samples, candidate: str, baseline: str, metric: CaseMetric) -> float:
-    """By what share of the worse value the candidate is worse in the mean; harm: difference."""
+    """By what share of the larger mean the candidate is worse in the mean; harm: difference."""
     differences = _differences(samples, candidate, baseline, metric)
     if metric.harm:
         return sum(differences) / max(len(differences), 1)

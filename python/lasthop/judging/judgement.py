@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import json
 import time
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -29,18 +29,23 @@ from lasthop.campaign.store import Store, run_key
 from lasthop.judging._paths import CasePath, varied
 from lasthop.judging._scenario import ALONE, scenario_of
 from lasthop.judging._variables import CONGESTION, RATE, known_variables, scenario_keys, variables_of
+from lasthop.judging._words import number
 from lasthop.judging.call import Call
 from lasthop.judging.case import Case
 from lasthop.judging.contest import (
     LEAST_FURTHER,
     RULE,
+    Limits,
     Samples,
+    Whys,
     compared,
     comparisons,
     confirmed,
+    doubted,
     flags,
     summary,
     unknown,
+    values_of,
 )
 from lasthop.judging.control import Control, control_of, mutated
 from lasthop.judging.point import Point, Task, Work, item_of
@@ -52,6 +57,11 @@ FORMAT = 1
 VERDICTS = (
     "error", "fail", "flag", "inconclusive", "ambiguous", "pass", "shown", "not-applicable", "not-testable",
 )  # fmt: skip
+#: The columns of the values of a comparative row.
+VALUES = {
+    "control": pa.string(), "replication": pa.int64(), "seed": pa.int64(), "further": pa.bool_(),
+    "metric": pa.string(), "value": pa.float64(),
+}  # fmt: skip
 _MOST_VARY = 2**31
 #: A path is run no more often.
 MOST_SEEDS = 1_000
@@ -189,11 +199,20 @@ class Verdicts:
 
 
 def _evidence(shown: Mapping[str, Any]) -> bytes:
-    """The courses of a point as a Parquet file: the same data give the same octets."""
+    """The courses of a point as a Parquet file: the same data give the same octets.
+
+    Of a comparative row the values of all runs.
+    """
+    if "values" in shown:
+        return _parquet(shown["values"], VALUES)
     rows = [(v, t, x, None) for v, points in sorted(shown["series"].items()) for t, x in points]
     rows += [(v, t, None, s) for v, points in sorted(shown["states"].items()) for t, s in points]
     kinds = {"variable": pa.string(), "time_s": pa.float64(), "value": pa.float64(), "text": pa.string()}
-    columns = list(zip(*rows, strict=True)) or [()] * 4
+    return _parquet(rows, kinds)
+
+
+def _parquet(rows: Sequence[tuple[Any, ...]], kinds: Mapping[str, pa.DataType]) -> bytes:
+    columns = list(zip(*rows, strict=True)) or [()] * len(kinds)
     table = pa.table({n: pa.array(c, kind) for (n, kind), c in zip(kinds.items(), columns, strict=True)})
     sink = io.BytesIO()
     pq.write_table(table, sink, compression="zstd")
@@ -305,7 +324,7 @@ class Judgement:
         self._store = store if isinstance(store, Store) else Store(store)
         self.makes: Executor = executor(None, jobs, self.control.make is not None and jobs != 1)
         self._store.workers = self.makes.workers
-        self._plan = [self._points(number, case) for number, (_, case) in enumerate(self.cases)]
+        self._plan = [self._points(place, case) for place, (_, case) in enumerate(self.cases)]
 
     @property
     def kept_in(self) -> Path:
@@ -489,7 +508,8 @@ class Judgement:
         if not case.metrics or self.refused(case) is not None or any(t.key + t.item in made.failed for t, *_ in points):
             return []
         held = self._held_back(case, points, made)
-        found = {f["path"] for f in flags(_samples(case, points, made), self.control.name, case)} - held.keys()
+        raised = flags(_samples(case, points, made), self.control.name, case)
+        found = {f["path"] for f in raised if doubted(f)} - held.keys()
         return self._points(number, case, found) if found else []
 
     def _row(
@@ -548,15 +568,19 @@ class Judgement:
             if task.key + task.item in made.failed
         ]
         known_values = _samples(case, points, made)
-        limits = {task.point.path.name: made.known[task.key + task.item]["limits"] for task, _, _ in points
-                  if task.key + task.item in made.known}  # fmt: skip
-        held = self._held_back(case, points, made)
+        limits = self._limits(points, made)
+        held = self._held_back(case, (*points, *further), made)
         found = flags(known_values, self.control.name, case, limits)
         found = [f for f in found if "bound" in f or f["path"] not in held]
+        more_values = dict(_samples(case, further, made))
         fallen: list[dict[str, Any]] = []
         if further:
-            found, fallen = confirmed(found, _samples(case, further, made), self.control.name, case)
-        missing = [*unknown(known_values, self.control.name, case), *({"path": p, "why": w} for p, w in held.items())]
+            found, fallen = confirmed(found, [*more_values.items()], self.control.name, case)
+        whys = _whys(case, points, made)
+        missing: list[dict[str, str]] = [
+            *unknown(known_values, self.control.name, case, limits, whys),
+            *({"path": path, "why": why} for path, why in held.items()),
+        ]
         shown = [*found, *missing]
         judged = [
             {
@@ -568,8 +592,10 @@ class Judgement:
                 ),
                 "why": "; ".join(f["why"] for f in shown if f["path"] == path),
                 "compare": summary(runs, case, path),
+                **({"further": summary(more_values[path], case, path)} if path in more_values else {}),
                 "flags": [f for f in found if f["path"] == path],
-                "evidence": [],
+                **({"fallen": of} if (of := [f for f in fallen if f["path"] == path]) else {}),
+                "evidence": [f"data/{case.id}-{path}.parquet"] if runs else [],
             }
             for path, runs in known_values
         ]
@@ -577,12 +603,26 @@ class Judgement:
         why = errors[0] if errors else "; ".join(f["why"] for f in (found or missing)[:3])
         more = len(found) - 3
         notes = [*case.notes, *([f"{more} more are flagged"] if more > 0 else [])]
-        notes += [f"Not confirmed by runs with further seeds, so no flag: {f['why']}" for f in fallen]
+        notes += [
+            f"Not confirmed by runs with further seeds (p = {number(f['again'])}), so no flag: {f['why']}"
+            for f in fallen
+        ]
+        exact = [*dict.fromkeys(f["path"] for f in found if f.get("exact"))]
+        if exact:
+            notes.append(f"No noise on {', '.join(exact)}: all replications are equal, so the difference is exact")
+        once = [path for path, runs in known_values if len(runs.get(self.control.name, {})) == 1]
+        if any(metric.contested and metric.on(path) for path in once for metric in case.metrics):
+            on = "" if len(once) == len(known_values) else f" on {', '.join(once)}"
+            notes.append(f"One run has no p-value: nothing is flagged by comparison{on}. Give the case `seeds`")
+        notes += _not_known(known_values, self.control.name, case, missing, whys)
         known_reason = case.reason(self.control.name)
         if found and known_reason is not None:
             notes.append(f"Known: {known_reason}")
         ruled = (*case.chosen, *([RULE] if any(metric.contested for metric in case.metrics) else []))
-        courses: list[dict[str, Any]] = [{"series": {}, "states": {}, "moments": {}} for _ in judged]
+        courses: list[dict[str, Any]] = [
+            {"series": {}, "states": {}, "moments": {}, "values": values_of(case, runs, more_values.get(path, {}))}
+            for path, runs in known_values
+        ]
         return Row(
             suite.name, case.id, case.title, case.source, verdict, why, tuple(judged), ruled, tuple(notes), case,
             tuple(courses),
@@ -597,6 +637,67 @@ class Judgement:
             if why is not None and point.control in (self.control.name, *case.baselines):
                 found.setdefault(point.path.name, f"{point.path.name}, {point.control}: {why}")
         return found
+
+    def _limits(self, points: Runs, made: _Made) -> Limits:
+        """What documents allow: a bound that reads the run is the mean over the candidate's runs.
+
+        None: in some run it is not known.
+        """
+        found: dict[str, dict[str, dict[str, list[float | None]]]] = {}
+        for task, _, _ in points:
+            if task.point.control != self.control.name:
+                continue
+            for metric, sides in made.known.get(task.key + task.item, {}).get("limits", {}).items():
+                for side, bound in sides.items():
+                    of = found.setdefault(task.point.path.name, {}).setdefault(metric, {})
+                    of.setdefault(side, []).append(bound)
+        return {
+            path: {metric: {side: _mean(of) for side, of in sides.items()} for metric, sides in metrics.items()}
+            for path, metrics in found.items()
+        }
+
+
+def _not_known(
+    points: Sequence[tuple[str, Samples]],
+    candidate: str,
+    case: Case,
+    missing: Sequence[Mapping[str, str]],
+    whys: Whys,
+) -> Iterator[str]:
+    """Notes of values that no run of the candidate has, and that decide nothing."""
+    said = {(m["path"], m.get("metric")) for m in missing}
+    found: dict[tuple[str, str], list[str]] = {}
+    for path, samples in points:
+        runs = samples.get(candidate, {}).values()
+        for metric in case.metrics if runs else ():
+            unknown_here = metric.on(path) and all(run.get(metric.name) is None for run in runs)
+            if unknown_here and (path, metric.name) not in said:
+                found.setdefault((metric.name, whys.get(path, {}).get(metric.name, "")), []).append(path)
+    for (name, why), paths in found.items():
+        yield f"{name} is not known on {', '.join(paths)}{f': {why}' if why else ''}"
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return None
+    # Of equal values the value itself, without rounding.
+    return known[0] if min(known) == max(known) else sum(known) / len(known)
+
+
+def _whys(case: Case, points: Runs, made: _Made) -> dict[str, dict[str, str]]:
+    """Why a metric or its bound has no value, by path and metric: the first reason."""
+    found: dict[str, dict[str, str]] = {}
+    for task, _, _ in points:
+        run = made.known.get(task.key + task.item, {})
+        of = found.setdefault(task.point.path.name, {})
+        for name, why in (*run.get("unknown", {}).items(), *run.get("unknown_limits", {}).items()):
+            of.setdefault(name, why)
+    for of in found.values():
+        for metric in case.metrics:
+            if metric.harm in of:
+                of.setdefault(metric.name, of[metric.harm])
+    return found
 
 
 def _beside(row: Row, right: Row | None) -> Row:

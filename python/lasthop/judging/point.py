@@ -143,7 +143,8 @@ def judged(case: Case, path: CasePath, run: Results, scenario: Scenario, control
     """The judgement of a run, as plain data.
 
     Keys: `verdict`, `why`, `checks`, `values`, `readings` (of ambiguous points), `series` (for
-    figures), `states`; of a comparative case `values`, `limits` and `held_back`.
+    figures), `states`; of a comparative case `values`, `limits`, `unknown` and `unknown_limits` (of
+    those without a value why), and `held_back`.
     """
     flow, duration_s = FLOW, scenario.duration
     recording = Recording(run, flow, duration_s)
@@ -154,24 +155,32 @@ def judged(case: Case, path: CasePath, run: Results, scenario: Scenario, control
     limited = None if alone else held_back(scenario, run, recording, path.parameters["mss"])
     if case.metrics:
         wanted = [metric for metric in case.metrics if metric.on(path.name)]
-        found = {m.name: _plain(evaluation.of(m.tree)) for m in wanted if m.tree is not None}
-        bounds = {m.name: {"most": m.most, "least": m.least} for m in wanted if m.by}
-        limits = {
-            name: {side: _plain(evaluation.of(tree)) for side, tree in of.items() if tree is not None}
-            for name, of in bounds.items()
-        }
-        return {"verdict": "shown", "why": "", "values": found, "limits": limits, "held_back": limited}
+        found = {m.name: evaluation.of(m.tree) for m in wanted if m.tree is not None}
+        sides = [(m.name, side, getattr(m, side)) for m in wanted for side in ("most", "least")]
+        bounds = {(name, side): evaluation.of(tree) for name, side, tree in sides if tree is not None}
+        # An infinite bound is none.
+        bounds = {at: value for at, value in bounds.items() if not _infinite(value)}
+        limits: dict[str, dict[str, float | None]] = {}
+        for (name, side), value in bounds.items():
+            limits.setdefault(name, {})[side] = _plain(value)
+        return {
+            "verdict": "shown", "why": "", "values": {name: _plain(value) for name, value in found.items()},
+            "unknown": {name: _why(value) for name, value in found.items() if _plain(value) is None},
+            "limits": limits,
+            "unknown_limits": {name: _why(value) for (name, _), value in bounds.items() if _plain(value) is None},
+            "held_back": limited,
+        }  # fmt: skip
     requires = [_checked(evaluation, check) for check in case.requires]
     passes = [_checked(evaluation, check) for check in case.passes]
-    sides: list[dict[str, Any]] = []
+    courses: list[dict[str, Any]] = []
     for check, outcome in zip(case.passes, passes, strict=True):
         if outcome["holds"] is False and (broke := broken(evaluation, recording, check.tree)) is not None:
             outcome["first"] = {"time_s": round(broke["time_s"], 9), "values": broke["values"]}
-            sides += [{"check": check.name, "of": broke["sides"]}] if broke["sides"] else []
+            courses += [{"check": check.name, "of": broke["sides"]}] if broke["sides"] else []
     failing = [c for c, outcome in zip(case.passes, passes, strict=True) if outcome["holds"] is False]
     for check in case.passes if not failing else ():
-        if not sides and (of := sides_of(evaluation, recording, check.tree)):
-            sides = [{"check": check.name, "of": of}]
+        if not courses and (of := sides_of(evaluation, recording, check.tree)):
+            courses = [{"check": check.name, "of": of}]
     readings = [_read(evaluation, point) for point in case.ambiguous]
     verdict, why = _verdict(requires, passes, readings, limited, case.units)
     values = {name: _number(evaluation.of(tree)) for name, tree in case.shown.items()}
@@ -186,7 +195,7 @@ def judged(case: Case, path: CasePath, run: Results, scenario: Scenario, control
         "values": values,
         "readings": readings,
         "moments": _moments(case, evaluation),
-        "sides": sides,
+        "sides": courses,
         "thresholds": thresholds(evaluation, failing or case.passes, _plotted(case, variables)),
         "series": {
             name: thinned(recording.steps(name), recording.times, duration_s) for name in _plotted(case, variables)
@@ -241,6 +250,15 @@ def _read(evaluation: Evaluation, point: Reading) -> dict[str, Any]:
 def _plain(value: Found) -> float | None:
     """A finite number, or nothing."""
     return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
+
+
+def _infinite(value: Found) -> bool:
+    return isinstance(value, float) and math.isinf(value)
+
+
+def _why(value: Found) -> str:
+    """Why there is no finite number."""
+    return value.why if isinstance(value, Unknown) else "its value is not finite"
 
 
 def _number(value: Found) -> float | str | None:

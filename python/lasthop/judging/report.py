@@ -171,7 +171,7 @@ def _compared(row: Row, candidate: str) -> Markup:
     metrics = [m for m in row.case.metrics if any(m.on(p["path"]) for p in row.points)]
     if not metrics:
         return Markup("")
-    parts = []
+    parts = [_flags(row)]
     for metric in metrics:
         rows = []
         for point in (p for p in row.points if metric.on(p["path"])):
@@ -186,7 +186,33 @@ def _compared(row: Row, candidate: str) -> Markup:
         parts.append(Markup(table_html(("path", *controls), rows, ["", *["num"] * len(controls)])))
     figure = contest_figure(metrics, list(row.points), controls)
     parts.append(Markup(figure_svg(figure, f"{row.id}: means and 95 % intervals by path", wide=True)))
-    return _join(parts)
+    return _join([*parts, _files(row, "Values of every run")])
+
+
+def _flags(row: Row) -> Markup:
+    """What each flag rests on, and what further seeds did not confirm."""
+    rows = []
+    for point in row.points:
+        for flag in (*point["flags"], *point.get("fallen", [])):
+            if "bound" in flag:
+                words = ("–", "–", f"beyond the bound {number(flag['bound'])}")
+            elif flag["exact"]:
+                words = ("0", "–", "no noise: the difference is exact")
+            else:
+                again = f"{flag['again']:.3g}" if "again" in flag else "–"
+                words = (f"{flag['p']:.3g}", again, "not confirmed" if flag not in point["flags"] else "confirmed")
+            rows.append((point["path"], flag["metric"], *words))
+    if not rows:
+        return Markup("")
+    headers = ("path", "metric", "p", "p with further seeds", "flag")
+    return Markup(table_html(headers, rows, ["", "", "num", "num", ""]))
+
+
+def _files(row: Row, what: str) -> Markup:
+    """The files with a row's evidence."""
+    names = [name for point in row.points for name in point["evidence"]]
+    links = Markup(", ").join(Markup('<a href="{0}">{0}</a>').format(name) for name in names)
+    return Markup('<p class="mute">{}: {}</p>').format(what, links) if names else Markup("")
 
 
 def _interval(found: Mapping[str, Any]) -> str:
@@ -258,10 +284,7 @@ def _figure(row: Row) -> Markup:
     caption = f"Path {point['path']}" + (f"; dotted: {moments}" if moments else "")
     caption += "; dashed: bounds of checks" if shown.get("thresholds") else ""
     caption += "; below: the states of the control without the mistake" if shown.get("beside") else ""
-    files = Markup(", ").join(
-        Markup('<a href="{0}">{0}</a>').format(name) for p in row.points for name in p["evidence"]
-    )
-    return Markup(figure_svg(figure, caption, wide=True)) + Markup('<p class="mute">Evidence: {}</p>').format(files)
+    return Markup(figure_svg(figure, caption, wide=True)) + _files(row, "Evidence")
 
 
 def _chosen(row: Row) -> Markup:
