@@ -173,11 +173,11 @@ def test_a_metric_that_no_path_of_this_form_has_is_left_out() -> None:
     Then there is neither a table without rows nor empty axes.
     """
     (case,) = parse_cases(CASE, "cases.toml")
-    row: Any = SimpleNamespace(id="C", case=case, points=[{**points()[1], "flags": []}])
+    row: Any = SimpleNamespace(id="C", case=case, points=[{**points()[1], "flags": [], "evidence": []}])
     shown = _compared(row, CONTROLS[0])
     assert "loss" in shown
     assert "only" not in shown
-    row.points = [{**p, "flags": []} for p in points()]
+    row.points = [{**p, "flags": [], "evidence": []} for p in points()]
     assert "only_p" in _compared(row, CONTROLS[0])
 
 

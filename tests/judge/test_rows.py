@@ -8,8 +8,10 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
 import lasthop as lh
+from lasthop.cli import main
 from lasthop.judging import contest, point
 from lasthop.judging.judgement import Verdicts
 from lasthop.judging.reading import parse_cases
@@ -145,3 +147,13 @@ def test_a_difference_without_noise_is_exact(tmp_path: Path) -> None:
     assert row.notes == ("No noise on p: all replications are equal, so the difference is exact",)
     assert found.made == 3 * 3
     assert "no noise: the difference is exact" in (found.save(tmp_path / "out") / "report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("cc", "further"), [("vegas", 5 * 3), ("reno", 0)])
+def test_the_plan_says_what_flags_would_cost(cc: str, further: int, tmp_path: Path) -> None:
+    file = tmp_path / "r.toml"
+    file.write_text(case(), encoding="utf-8")
+    words = ["judge", cc, "--file", str(file), "--plan", "--store", str(tmp_path / "store")]
+    assert json.loads(CliRunner().invoke(main, [*words, "--json"]).output)["further"] == further
+    said = f"Flags: up to {further} runs more, with further seeds, to confirm them"
+    assert (said in CliRunner().invoke(main, words).output) is (further > 0)

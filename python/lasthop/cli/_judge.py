@@ -212,7 +212,8 @@ def _plan(judgement: Judgement, as_json: bool) -> None:
     costs = judgement.costs()
     if as_json:
         keys = ("case", "runs", "simulated_s", "segments")
-        _output.json_object({**_runs.estimate_json(found), "cases": [dict(zip(keys, c, strict=True)) for c in costs]})
+        cases = [dict(zip(keys, c, strict=True)) for c in costs]
+        _output.json_object({**_runs.estimate_json(found), "further": judgement.most_further(), "cases": cases})
         return
     rows = [(case, f"{runs}", _format.duration(s), f"{n:.3g}") for case, runs, s, n in costs]
     rows.append(
@@ -220,6 +221,8 @@ def _plan(judgement: Judgement, as_json: bool) -> None:
     )
     _output.table(("case", "runs", "simulated", "segments at most"), rows, right=(1, 2, 3))
     _runs.tell_estimate(found)
+    if more := judgement.most_further():
+        _output.line(f"Flags: up to {more:,} runs more, with further seeds, to confirm them")
 
 
 def _show(verdicts: Verdicts, folder: Path) -> None:

@@ -432,6 +432,22 @@ class Judgement:
             found.append((case.id, len(points), simulated, segments))
         return found
 
+    def most_further(self) -> int:
+        """How many runs with further seeds there are at most: those where each path is flagged.
+
+        A control is not worse than itself, so one of the baselines has none.
+        """
+        found = 0
+        for _, case in self.cases:
+            if not case.metrics or self.refused(case) is not None or self.control.name in case.baselines:
+                continue
+            controls = 1 + len(case.baselines) + case.harms
+            for path in case.paths if not self.quick else [path for path in case.paths if path.quick]:
+                first = case.replications(path, self.quick, self.seeds)
+                if first > 1 and any(metric.contested and metric.on(path.name) for metric in case.metrics):
+                    found += controls * max(first, LEAST_FURTHER)
+        return found
+
     def run(self, progress: Progress | None = None) -> Verdicts:
         """Makes the runs that are missing, and judges.
 

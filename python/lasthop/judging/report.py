@@ -24,7 +24,7 @@ MARKS: dict[str, tuple[str, str, str]] = {
     "flag": ("bad", "⚑", "a comparative rule is broken"),
     "error": ("bad", "!", "a run gave no result"),
     "ambiguous": ("unclear", "≈", "the source contradicts itself"),
-    "inconclusive": ("unclear", "?", "a precondition was not reached"),
+    "inconclusive": ("unclear", "?", "a precondition or a value is missing, or buffers limited the flow"),
     "shown": ("mute", "·", "values without a rule"),
     "not-applicable": ("mute", "–", "the control lacks what the case observes"),
     "not-testable": ("mute", "∅", "the simulator cannot make the scenario"),
