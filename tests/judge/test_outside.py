@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import lasthop as lh
 from lasthop import LasthopError
+from lasthop.cli import main
 
 HERE = Path(__file__).parent
 CASE = """[case]
@@ -67,10 +69,41 @@ def test_no_bound_is_a_number() -> None:
     assert list(_finite(np.add)(np.array([np.inf, 1.0]), 1.0)) == [np.inf, 2.0]
 
 
-def test_a_run_without_the_table_of_variables_is_inconclusive(tmp_path: Path) -> None:
-    verdict, why = judged(tmp_path, "max(cwnd, start, end) > 1", 'output.cc = "off"')
-    assert verdict == "inconclusive"
-    assert "set output.cc" in why
+@pytest.mark.parametrize(
+    ("check", "scenario", "message", "remedy"),
+    [
+        ("max(cwnd, start, end) > 1", 'output.cc = "off"', "the table `cc`, which", 'set output.cc = "change"'),
+        ("goodput(start, end) > 1", 'output.cc = "off"', "the table `cc`, which", 'set output.cc = "change"'),
+        ("goodput_of('judged', late, end) > 1", "", "the table `tcp`, which", 'set output.tcp = "interval"'),
+        ("loss_of('judged', late, end) < 1", "", "the table `windows`, which", 'set output.windows = "1 s"'),
+        ("burst_of('judged', 1 s, late, end) > 1", "", "the table `packets`, which", "set output.packets = true"),
+        ("metric('max(queues.bytes)') >= 0", "", "the table `queues`, which", "set output.queues = true"),
+        ("all(cwnd >= 0, end, start)", "", "the interval from 10 s to 0 s is empty", "to a later one"),
+        ("all(cwnd >= 0, end, end)", "", "the interval from 10 s to 10 s is empty", "to a later one"),
+        ("mean(cwnd, start + 3 s, shift(late, -1 s)) > 0", "", "from 3 s to 2.33333 s is empty", "to a later one"),
+        ("at(cwnd, start + 2 * {rtt} * 200) > 0", "", "16 s is after the end of the run", "from start to end"),
+        ("before(cwnd, start - 1 s) > 0", "", "-1 s is before the beginning of the run", "from start to end"),
+    ],
+)
+def test_what_no_run_can_know_is_a_mistake_of_the_case(
+    check: str, scenario: str, message: str, remedy: str, tmp_path: Path
+) -> None:
+    with pytest.raises(LasthopError) as error:
+        judged(tmp_path, check, scenario)
+    assert message in str(error.value)
+    assert remedy in str(error.value)
+    assert "x.toml:5:" in str(error.value)
+    done = CliRunner().invoke(main, ["judge", "--file", str(tmp_path / "x.toml")])
+    assert done.exit_code == 1
+    assert message in done.output
+    # With the remedy it is right.
+    if remedy.startswith("set "):
+        off = {'output.cc = "off"': ""}.get(scenario, scenario)
+        (tmp_path / "x.toml").write_text(
+            CASE.format(check=check, scenario=f"{off}\n{remedy.removeprefix('set ')}", rate="1 Mbit/s"),
+            encoding="utf-8",
+        )
+        assert CliRunner().invoke(main, ["judge", "--file", str(tmp_path / "x.toml")]).exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -142,8 +175,8 @@ def test_a_reading_that_is_not_known_is_never_a_pass(
     assert said in why
 
 
-@pytest.mark.parametrize("interval", ["end, start", "end, end", "start, start"])
-def test_an_empty_interval_is_inconclusive(interval: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("interval", ["end, first(changes(cwnd))", "last(changes(cwnd)), first(changes(cwnd))"])
+def test_an_interval_that_events_leave_empty_is_inconclusive(interval: str, tmp_path: Path) -> None:
     verdict, why = judged(tmp_path, f"all(cwnd >= 0, {interval})", 'duration = "1 s"')
     assert verdict == "inconclusive"
     assert "is empty" in why

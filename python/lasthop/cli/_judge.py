@@ -159,6 +159,7 @@ def _check(files: list[str], as_json: bool) -> None:
 
     Checked with a control that has the case's variables.
     """
+    from lasthop.judging._known import check_known
     from lasthop.judging._scenario import scenario_of
     from lasthop.judging._variables import scenario_keys
     from lasthop.judging.control import stand_in
@@ -169,7 +170,7 @@ def _check(files: list[str], as_json: bool) -> None:
         runnable = not case.lacks and all(key in scenario_keys() for key in case.needs)
         control = stand_in(case.variables, case.judges)
         for path in case.paths if runnable else ():
-            scenario_of(case, path, control.name, case.seed(0), control.cc)
+            check_known(case, path, scenario_of(case, path, control.name, case.seed(0), control.cc))
     if as_json:
         _output.json_object({"cases": [{"id": c.id, "title": c.title, "paths": len(c.paths)} for c in cases]})
         return

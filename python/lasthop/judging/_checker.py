@@ -41,12 +41,14 @@ from lasthop.judging._syntax import (
 _NUMERIC = (NUMBER, SERIES)
 _LOGICAL = (TRUTH, CONDITION)
 _TIMES = tuple(unit for unit, dimension in DIMENSIONS.items() if dimension == (1, 0))
-#: Functions of flows by the table that they read.
-_OF_SAMPLES = ("goodput_of", "jain_of", "starved_of", "time_to_reach", "time_to_settle", "spread_of")
-_OF_WINDOWS = ("loss_of", "marked_of", "wait_of", "delay_of", "carried_of")
-_OF_FLOWS = (*_OF_SAMPLES, *_OF_WINDOWS, "ecn_of", "burst_of", "completion_of")
+#: Functions of flows with the table that they read, where runs have it on request.
+OF_FLOWS: dict[str, str | None] = {
+    **dict.fromkeys(("goodput_of", "jain_of", "starved_of", "time_to_reach", "time_to_settle", "spread_of"), "tcp"),
+    **dict.fromkeys(("loss_of", "marked_of", "wait_of", "delay_of", "carried_of"), "windows"),
+    **dict.fromkeys(("ecn_of", "burst_of"), "packets"), "completion_of": None,
+}  # fmt: skip
 #: Functions that read a run whatever their arguments are.
-_OF_RUNS = (*_OF_FLOWS, "enter", "leave", "events", "goodput", "rounds", "metric", "flow")
+_OF_RUNS = (*OF_FLOWS, "enter", "leave", "events", "goodput", "rounds", "metric", "flow")
 
 
 class Checker:
@@ -62,8 +64,6 @@ class Checker:
         self._open: list[str] = []
         #: The variables that the expressions use.
         self.used: set[str] = set()
-        #: Kinds of events that they ask for.
-        self.tables: set[str] = set()
 
     def truth(self, tree: Tree) -> None:
         """Checks an expression that must hold or not.
@@ -282,28 +282,19 @@ class Checker:
             self.used.add(variable.value)
             for state in texts[1:]:
                 self._check_state(variable.value, state)
-        if tree.function == "events":
-            self.tables.add("events")
-            if texts and texts[0].value not in EVENT_KINDS:
-                kind = texts[0].value
-                raise ExpressionError(
-                    f"there are no events '{kind}'", nearest(kind, EVENT_KINDS), *_place(tree.arguments[0])
-                )
+        if tree.function == "events" and texts and texts[0].value not in EVENT_KINDS:
+            kind = texts[0].value
+            raise ExpressionError(
+                f"there are no events '{kind}'", nearest(kind, EVENT_KINDS), *_place(tree.arguments[0])
+            )
         if tree.function == "metric":
             try:
-                metric = Metric.parse("metric", texts[0].value)
+                Metric.parse("metric", texts[0].value)
             except MetricError as error:
                 message = f"the metric is wrong: {error.what or error}"
                 raise ExpressionError(message, error.help or None, *_place(texts[0])) from None
-            self.tables |= metric.tables
-        if texts and (tree.function in _OF_FLOWS or tree.function == "flow"):
+        if texts and (tree.function in OF_FLOWS or tree.function == "flow"):
             self._check_flows(texts[0])
-        if tree.function in ("ecn_of", "burst_of"):
-            self.tables.add("packets")
-        elif tree.function in _OF_WINDOWS:
-            self.tables.add("windows")
-        if tree.function in _OF_SAMPLES:
-            self.tables.add("tcp")
         if tree.function in ("rounds", "goodput"):
             self.used.add("round" if tree.function == "rounds" else "delivered")
 

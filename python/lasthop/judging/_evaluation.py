@@ -40,7 +40,7 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "^": operator.pow,
 }  # fmt: skip
 #: Functions whose moments may be outside of the run.
-_ANY_TIME = frozenset({"after", "shift", "time"})
+ANY_TIME = frozenset({"after", "shift", "time"})
 _ELEMENTWISE: dict[str, Callable[[Any], Any]] = {
     "abs": np.abs, "sqrt": np.sqrt, "log2": np.log2, "floor": np.floor, "ceil": np.ceil,
 }  # fmt: skip
@@ -193,7 +193,7 @@ class Evaluation:
         for argument in arguments:
             if isinstance(argument, Unknown):
                 return argument
-        if name not in _ANY_TIME and not (name == "before" and isinstance(arguments[0], Events)):
+        if name not in ANY_TIME and not (name == "before" and isinstance(arguments[0], Events)):
             for argument in arguments:
                 if isinstance(argument, Moment) and (outside := self._run.outside(argument)) is not None:
                     return outside

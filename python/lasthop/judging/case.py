@@ -123,8 +123,6 @@ class Case:
     plot: tuple[str, ...]
     #: Variables of the table `cc` that its expressions use.
     used: tuple[str, ...]
-    #: Tables of a run that its expressions use, beside `cc`.
-    tables: tuple[str, ...]
     #: What is compared between controls; with metrics the case is a comparative one.
     metrics: tuple[CaseMetric, ...]
     references: tuple[str, ...]

@@ -26,6 +26,7 @@ from lasthop._files import write_all_whole
 from lasthop.campaign.conduct import Estimate, Event, Progress, estimate
 from lasthop.campaign.executors import Executor, Failure, executor
 from lasthop.campaign.store import Store, run_key
+from lasthop.judging._known import check_known
 from lasthop.judging._paths import CasePath, varied
 from lasthop.judging._scenario import ALONE, scenario_of
 from lasthop.judging._variables import CONGESTION, RATE, known_variables, scenario_keys, variables_of
@@ -387,6 +388,8 @@ class Judgement:
             for replication in replications:
                 for control in controls:
                     scenario = scenario_of(case, path, control.name, case.seed(replication), control.cc, control.keys)
+                    if not replication and control is controls[0] and not self.vary:
+                        check_known(case, path, scenario)
                     key = run_key(scenario.hash, control.code)
                     task = Task(key, Point(number, path, replication, control.name), item_of(case, path))
                     found.append((task, scenario.hash, scenario.duration))

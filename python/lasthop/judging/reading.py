@@ -157,7 +157,7 @@ class _Reader:
             named, title, source, self._text("about"), self._texts("lacks"), self._texts("needs"), observables,
             checks["requires"], checks["pass"], ambiguous, shown, self._texts("chosen"), self._texts("notes"), known,
             let, paths, base, scenario, mutants, seeds, quick_seeds, plot, tuple(sorted(used)),
-            tuple(sorted(checker.tables)), metrics, references, l4s, judges, self._file.name, self._file.text,
+            metrics, references, l4s, judges, self._file.name, self._file.text,
             self._key, self._folder, units, excluded, without,
         )  # fmt: skip
 
