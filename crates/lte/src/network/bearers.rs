@@ -6,7 +6,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::ops::Index;
+use std::ops::{Deref, Index};
 
 use lasthop_units::{BearerId, Duration, Id, IndexVec, Instant, PacketId, UeId};
 
@@ -18,14 +18,14 @@ use crate::mac::harq::Parts;
 use crate::mac::scheduler::qci::{Qos, priority_of};
 use lasthop_bearer::{BearerStage, DropCause, End, Journeys, Sdu};
 use lasthop_lte_l2::pdcp::{ForwardedSdu, LteBearer, LteBearerConfig, LteBearerOutput};
-use lasthop_lte_l2::rlc::{Grant, Pdu, RlcEvent};
+use lasthop_lte_l2::rlc::{Grant, Pdu, Rlc, RlcEvent};
 use lasthop_units::Bitrate;
 
 /// A data radio bearer in the network.
 #[derive(Debug)]
 pub(super) struct Drb {
     pub ue: UeId,
-    pub layers: LteBearer,
+    pub layers: Layers,
     pub qos: Qos,
     /// The priority of its class, which schedulers read in every TTI.
     pub priority: f64,
@@ -37,6 +37,71 @@ pub(super) struct Drb {
     pub tells_rate: bool,
     /// A bearer between two UEs: `ue` has the terminal's end, its peer the network's.
     pub direct: bool,
+}
+
+/// PDCP and RLC of a bearer. The scheduler of the downlink reads in every TTI what waits in the
+/// network's end: it is computed again only after a change.
+#[derive(Debug)]
+pub(super) struct Layers {
+    layers: LteBearer,
+    waiting: Option<Waiting>,
+}
+
+impl Deref for Layers {
+    type Target = LteBearer;
+    #[inline]
+    fn deref(&self) -> &LteBearer {
+        &self.layers
+    }
+}
+
+impl Layers {
+    /// Every change of the layers is made through this reference, or through that of an end.
+    #[inline]
+    const fn change(&mut self) -> &mut LteBearer {
+        self.waiting = None;
+        &mut self.layers
+    }
+    /// As [`change`](Self::change), for a call that changes RLC of `end` only.
+    #[inline]
+    const fn change_at(&mut self, end: End) -> &mut LteBearer {
+        if matches!(end, End::Network) {
+            self.waiting = None;
+        }
+        &mut self.layers
+    }
+
+    /// What waits in RLC of the network's end.
+    #[inline]
+    fn waiting(&mut self) -> Waiting {
+        let layers = &self.layers;
+        let now = || Waiting::of(layers.rlc(End::Network));
+        let waiting = *self.waiting.get_or_insert_with(now);
+        debug_assert_eq!(waiting, now(), "no change since it was computed");
+        waiting
+    }
+}
+
+/// What waits in an RLC entity for MAC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Waiting {
+    /// The data that could be sent now, or that the entity has reported where reports are made at
+    /// events only [B].
+    pub bytes: u64,
+    /// MAC follows the reports of the entity.
+    pub by_reports: bool,
+    /// SDUs in no PDU yet.
+    pub packets: u32,
+}
+
+impl Waiting {
+    fn of(rlc: &Rlc) -> Waiting {
+        let packets = rlc.backlog().packets;
+        match rlc.reports() {
+            Some(reports) => Waiting { bytes: reports.total(), by_reports: true, packets },
+            None => Waiting { bytes: rlc.sendable(), by_reports: false, packets },
+        }
+    }
 }
 
 /// The layers of a bearer have changed, and with them perhaps the data that they have to send.
@@ -115,6 +180,7 @@ impl Bearers {
         layers.install_aqm(&config.rlc, seed, self.drbs.len() as u64, [None, None]);
         let tells_rate = !direct && config.rlc.buffer.aqm.is_some_and(|aqm| aqm.needs_rate());
         let priority = priority_of(qos.qci);
+        let layers = Layers { layers, waiting: None };
         self.drbs.push(Drb { ue, layers, qos, priority, ip: None, wake: None, tells_rate, direct })
     }
 
@@ -145,6 +211,12 @@ impl Bearers {
         self.waits_above(bearer) || self.drbs[bearer].layers.needs_opportunity(End::Network)
     }
 
+    /// What waits in RLC of the network's end of `bearer`.
+    #[inline]
+    pub fn waiting(&mut self, bearer: BearerId) -> Waiting {
+        self.drbs[bearer].layers.waiting()
+    }
+
     /// True if an end of one of `drbs` has something to send.
     pub fn wait(&self, drbs: &[BearerId]) -> bool {
         let waits = |b: &BearerId, end| self.drbs[*b].layers.buffer_status(end).total() > 0;
@@ -165,7 +237,7 @@ impl Bearers {
             let drb = &mut self.drbs[bearer];
             if drb.wake == Some(at) {
                 drb.wake = None;
-                drb.layers.on_time(now, &mut self.said);
+                drb.layers.change().on_time(now, &mut self.said);
                 return Some(bearer);
             }
         }
@@ -251,11 +323,11 @@ impl Bearers {
     /// Pushes `packet` at `end`, to be delivered at the other end.
     #[inline]
     pub fn push(&mut self, now: Instant, bearer: BearerId, end: End, packet: Sdu) {
-        self.drbs[bearer].layers.push_ecn(now, end, packet, &mut self.said);
+        self.drbs[bearer].layers.change_at(end).push_ecn(now, end, packet, &mut self.said);
     }
     /// Pushes a later copy of a packet for a group at `end`.
     pub fn push_copy(&mut self, bearer: BearerId, end: End, packet: Sdu) {
-        self.drbs[bearer].layers.push_copy(end, packet);
+        self.drbs[bearer].layers.change_at(end).push_copy(end, packet);
     }
     /// Drops that copy because the packet was dropped.
     pub fn drop_copy(
@@ -266,19 +338,20 @@ impl Bearers {
         cause: DropCause,
         out: &mut NetworkOutput,
     ) {
-        self.drbs[bearer].layers.drop_copy(end, serial, cause, &mut self.said);
+        self.drbs[bearer].layers.change().drop_copy(end, serial, cause, &mut self.said);
         out.dropped.extend(self.said.dropped.drain(..).map(|(end, sdu, cause)| (bearer, end, sdu, cause)));
     }
     /// Numbers `packet` at `end` without pushing it: it arrives later as a forwarded SDU.
     pub fn stamp(&mut self, bearer: BearerId, end: End, packet: Sdu) -> Sdu {
-        self.drbs[bearer].layers.stamp(end, packet)
+        self.drbs[bearer].layers.change().stamp(end, packet)
     }
 
     /// Gives `end` MAC's opportunity of `grant`; PDUs are appended to `parts`. Returns the bytes
     /// used.
     #[inline]
     pub fn pull(&mut self, now: Instant, bearer: BearerId, end: End, grant: Grant, parts: &mut Parts) -> u32 {
-        let used = self.drbs[bearer].layers.pull(now, end, grant, &mut self.pdus, &mut self.said);
+        let used =
+            self.drbs[bearer].layers.change_at(end).pull(now, end, grant, &mut self.pdus, &mut self.said);
         if self.noted.is_some() {
             self.note_sent(now, bearer, end);
         }
@@ -299,7 +372,13 @@ impl Bearers {
         bytes: u32,
         parts: &mut Parts,
     ) {
-        self.drbs[bearer].layers.pull_by_reports(now, end, bytes, &mut self.pdus, &mut self.said);
+        self.drbs[bearer].layers.change_at(end).pull_by_reports(
+            now,
+            end,
+            bytes,
+            &mut self.pdus,
+            &mut self.said,
+        );
         if self.noted.is_some() {
             self.note_sent(now, bearer, end);
         }
@@ -330,7 +409,7 @@ impl Bearers {
                 noted.journeys.arrived(now, &piece);
             }
         }
-        self.drbs[bearer].layers.receive(now, end, pdu, &mut self.said);
+        self.drbs[bearer].layers.change_at(end).receive(now, end, pdu, &mut self.said);
     }
     /// As [`lost`](Self::lost), for a receiver of a group.
     pub fn lost_copy(&mut self, now: Instant, bearer: BearerId, end: End, pdu: &Pdu) {
@@ -339,7 +418,7 @@ impl Bearers {
                 noted.journeys.given_up(now, &piece);
             }
         }
-        self.drbs[bearer].layers.lost(end, pdu, &mut self.said);
+        self.drbs[bearer].layers.change_at(end).lost(end, pdu, &mut self.said);
     }
     /// Begins to record the progress of SDUs. `decode`: from the TTI of a block to that in which
     /// the other end has decoded it, downlink and uplink.
@@ -363,28 +442,29 @@ impl Bearers {
         if let Some(noted) = &mut self.noted {
             pdu.note_arrived(&mut noted.journeys, now);
         }
-        self.drbs[bearer].layers.receive(now, end, pdu, &mut self.said);
+        self.drbs[bearer].layers.change_at(end).receive(now, end, pdu, &mut self.said);
     }
     /// Notifies `end` that its `pdu` will not arrive: HARQ has given up.
     pub fn lost(&mut self, now: Instant, bearer: BearerId, end: End, pdu: &Pdu) {
         if let Some(noted) = &mut self.noted {
             pdu.note_given_up(&mut noted.journeys, now);
         }
-        self.drbs[bearer].layers.lost(end, pdu, &mut self.said);
+        self.drbs[bearer].layers.change_at(end).lost(end, pdu, &mut self.said);
     }
     /// Returns the memory of `pdu` to `end`, which has sent it.
     #[inline]
     pub fn recycle(&mut self, bearer: BearerId, end: End, pdu: Pdu) {
-        self.drbs[bearer].layers.recycle(end, pdu);
+        // No data: the layers stay as they are.
+        self.drbs[bearer].layers.layers.recycle(end, pdu);
     }
     /// Gives the rate to the AQM of the network's end.
     pub fn set_rate(&mut self, now: Instant, bearer: BearerId, rate: Bitrate) {
-        self.drbs[bearer].layers.set_rate(now, End::Network, rate);
+        self.drbs[bearer].layers.change().set_rate(now, End::Network, rate);
     }
     /// Takes the bytes that RLC of `drbs` at the UE's end has reported [B], if that of `bearer` has
     /// a new report.
     pub fn take_report(&mut self, bearer: BearerId, drbs: &[BearerId]) -> Option<u64> {
-        let rlc = self.drbs[bearer].layers.rlc_mut(End::Ue);
+        let rlc = self.drbs[bearer].layers.change_at(End::Ue).rlc_mut(End::Ue);
         if !rlc.reports_mut().is_some_and(|r| r.take_fresh()) {
             return None;
         }
@@ -394,28 +474,28 @@ impl Bearers {
 
     /// Re-establishes RLC and PDCP at both ends.
     pub fn re_establish(&mut self, now: Instant, bearer: BearerId) {
-        self.drbs[bearer].layers.re_establish(now, &mut self.said);
+        self.drbs[bearer].layers.change().re_establish(now, &mut self.said);
     }
     /// Moves the network's end to another eNB, for which the unsent data is appended to
     /// `forwarded_sdus`.
     pub fn hand_over(&mut self, now: Instant, bearer: BearerId, forwarded_sdus: &mut Vec<ForwardedSdu>) {
-        self.drbs[bearer].layers.hand_over(now, forwarded_sdus, &mut self.said);
+        self.drbs[bearer].layers.change().hand_over(now, forwarded_sdus, &mut self.said);
     }
     /// Accepts a packet from the gateway or another eNB at the network's end.
     pub fn accept(&mut self, now: Instant, bearer: BearerId, forwarded_sdu: ForwardedSdu) {
-        self.drbs[bearer].layers.accept(now, forwarded_sdu, &mut self.said);
+        self.drbs[bearer].layers.change().accept(now, forwarded_sdu, &mut self.said);
     }
     /// Reports the loss of a packet for the network's end.
     pub fn lose(&mut self, bearer: BearerId, forwarded_sdu: ForwardedSdu, cause: DropCause) {
-        self.drbs[bearer].layers.lose(forwarded_sdu, cause, &mut self.said);
+        self.drbs[bearer].layers.change().lose(forwarded_sdu, cause, &mut self.said);
     }
     /// Drops all data of both ends.
     pub fn abandon(&mut self, now: Instant, bearer: BearerId, cause: DropCause) {
-        self.drbs[bearer].layers.abandon(now, cause, &mut self.said);
+        self.drbs[bearer].layers.change().abandon(now, cause, &mut self.said);
     }
     /// Removes and returns all data of `end`. With `keeps` it is not reported as dropped.
     pub fn sever(&mut self, bearer: BearerId, end: End, keeps: bool) -> Vec<Sdu> {
-        self.drbs[bearer].layers.sever(end, &mut self.said);
+        self.drbs[bearer].layers.change().sever(end, &mut self.said);
         let gone = self.said.dropped.iter().map(|(_, sdu, _)| *sdu).collect();
         if keeps {
             self.said.dropped.clear();

@@ -188,18 +188,17 @@ impl Scheduling<'_> {
         let cx = &mut self.contexts[ue];
         let mut backlog = if link.full_buffer[Direction::Downlink.index()] { ENDLESS } else { 0 };
         for b in &link.drbs {
-            let rlc = self.bearers.rlc(*b);
-            if let Some(reports) = rlc.reports() {
-                backlog += reports.total();
+            let waiting = self.bearers.waiting(*b);
+            backlog += waiting.bytes;
+            if waiting.by_reports {
                 continue;
             }
-            let waits = rlc.sendable();
-            if waits > 0 {
-                let packets = u64::from(rlc.backlog().packets);
-                backlog += waits + HEADERS + HEADERS_PER_PACKET * packets;
+            if waiting.bytes > 0 {
+                backlog += HEADERS + HEADERS_PER_PACKET * u64::from(waiting.packets);
             }
             // While RLC's window is full no packet from above could be sent either.
-            if let Some(ip) = self.bearers.ip(*b).filter(|_| waits == rlc.buffer_status().total()) {
+            let all_can_be_sent = || waiting.bytes == self.bearers.rlc(*b).buffer_status().total();
+            if let Some(ip) = self.bearers.ip(*b).filter(|_| all_can_be_sent()) {
                 // PDCP and RLC fields of each packet that is not numbered yet.
                 backlog += ip.bytes() + HEADERS * ip.packets() as u64;
             }
@@ -269,19 +268,20 @@ impl Scheduling<'_> {
 
     /// Class, guaranteed rate and delay of the most urgent bearer with data.
     #[inline]
-    fn qos_of(&self, candidate: &mut Candidate) {
+    fn qos_of(&mut self, candidate: &mut Candidate) {
         let mut best = f64::INFINITY;
         for b in &self.links[candidate.ue].drbs {
-            let (qos, rlc) = (self.bearers.qos(*b), self.bearers.rlc(*b));
+            let waiting = self.bearers.waiting(*b);
+            let qos = self.bearers.qos(*b);
             candidate.guaranteed += qos.downlink.0 as f64 * 1e-3;
-            let waits = rlc.reports().map_or_else(|| rlc.sendable(), |r| r.total()) > 0
-                || self.bearers.ip(*b).is_some_and(|ip| ip.packets() > 0);
+            let waits = waiting.bytes > 0 || self.bearers.ip(*b).is_some_and(|ip| ip.packets() > 0);
             let priority = self.bearers.priority(*b);
             if waits && priority < best {
                 best = priority;
                 candidate.qci = qos.qci;
                 let now = self.bearers.now();
-                candidate.head_delay = rlc.oldest().map_or(Duration::ZERO, |t| now.since(t));
+                let oldest = self.bearers.rlc(*b).oldest();
+                candidate.head_delay = oldest.map_or(Duration::ZERO, |t| now.since(t));
             }
         }
     }

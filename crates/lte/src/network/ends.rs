@@ -5,7 +5,7 @@ use lasthop_net::Ecn;
 use lasthop_units::{BearerId, Bitrate, Instant, UeId};
 
 use super::NetworkOutput;
-use super::bearers::{Bearers, Notice};
+use super::bearers::{Bearers, Notice, Waiting};
 use super::calendar::Agenda;
 use super::ip_buffer::IpBuffer;
 use super::layer2::Layer2;
@@ -48,6 +48,11 @@ impl<'a> EnbBearers<'a> {
     #[inline]
     pub fn rlc(&self, bearer: BearerId) -> &Rlc {
         self.bearers[bearer].layers.rlc(End::Network)
+    }
+    /// What waits in RLC of `bearer`.
+    #[inline]
+    pub fn waiting(&mut self, bearer: BearerId) -> Waiting {
+        self.bearers.waiting(bearer)
     }
 
     /// The IP buffer above `bearer`.
