@@ -57,8 +57,30 @@ impl Ppdu {
 }
 
 impl Contention<'_> {
-    /// After the end of PPDUs: devices that sense the medium idle begin to count.
+    /// After the end of PPDUs: devices that sense the medium idle begin to count, at once or when
+    /// the state of the medium is needed next.
     pub fn settle(&mut self, now: Instant, m: usize) {
+        if !self.media[m].put_off(now) {
+            self.begin_to_count(now, m);
+        }
+    }
+
+    /// Begins to count at the devices at which that was put off.
+    pub fn catch_up(&mut self, m: usize) {
+        if let Some(since) = self.media[m].take_put_off() {
+            self.begin_to_count(since, m);
+        }
+    }
+
+    /// The same at one device.
+    fn catch_up_at(&mut self, d: usize) {
+        let device = &self.devices[d];
+        let medium = &mut self.media[device.medium];
+        let slot = medium.timing.slot;
+        medium.catch_up_at(device.member, |since, receiver| device.turn_from(since, receiver, slot));
+    }
+
+    fn begin_to_count(&mut self, now: Instant, m: usize) {
         let (medium, devices) = (&mut self.media[m], &*self.devices);
         let slot = medium.timing.slot;
         medium.begin_to_count(now, |device, receiver| devices[device].turn_from(now, receiver, slot));
@@ -86,6 +108,7 @@ impl Contention<'_> {
 
     /// Activates a contender that has got data to send.
     pub fn activate(&mut self, now: Instant, d: usize, contender: usize) {
+        self.catch_up_at(d);
         let device = &mut self.devices[d];
         let medium = &mut self.media[device.medium];
         let receiver = &mut medium.receivers[device.member];
@@ -123,6 +146,8 @@ impl Contention<'_> {
         let to = ppdu.to.map(|to| self.devices[to].member);
         let station = self.devices[d].burst.station;
         let transmission = ppdu.from(member, to, station, [now, end], compat);
+        let put_off = self.media[m].take_put_off_until(now, member);
+        self.catch_up(m);
         let (timing, devices) = (self.media[m].timing, &mut *self.devices);
         let members = std::mem::take(&mut self.media[m].members);
         let noticed = now + timing.sense;
@@ -137,8 +162,14 @@ impl Contention<'_> {
             devices[members[r]].interrupt(now, receiver, timing.slot);
         };
         let medium = &mut self.media[m];
-        let serial = medium.begin(transmission, busy);
+        let serial = medium.begin(transmission, put_off, busy);
         medium.members = members;
+        if let Some(since) = put_off {
+            let (devices, slot) = (&*self.devices, timing.slot);
+            medium.begin_to_count_rest(since, |device, receiver| {
+                devices[device].turn_from(since, receiver, slot)
+            });
+        }
         medium.receivers[member].waiting |= self.devices[d].pending != Pending::Nothing;
         self.devices[d].burst.airtime += length;
         (serial, end)

@@ -112,6 +112,23 @@ impl Receiver {
         }
     }
 
+    /// True if it becomes idle at `now`.
+    #[inline]
+    fn becomes_idle(&self, now: Instant, energy_mw: f64) -> bool {
+        !(self.idle || now < self.tx_until || now < self.sensed_until || self.power_mw >= energy_mw)
+    }
+
+    /// Begins an idle period at `now`. True if slots are counted in it.
+    #[inline]
+    fn begin_idle(&mut self, now: Instant, timing: &Timing) -> bool {
+        self.idle = true;
+        let extra = if self.bad { timing.extra() } else { Duration::ZERO };
+        self.base = (now + timing.sifs + extra).max(self.nav.saturating_add(timing.sifs));
+        self.bad = false;
+        self.counting |= !self.waiting;
+        !self.waiting
+    }
+
     /// Receives the start of a preamble that is strong enough to be detected: the receiver switches
     /// to it, stays with the present one, or can decode neither.
     #[inline]
@@ -171,6 +188,12 @@ pub struct Medium {
     due: Vec<Instant>,
     /// The earliest of these, if it is computed.
     next_turn: Cell<Option<Instant>>,
+    /// The member that transmits SIFS after the last end of a PPDU.
+    follower: Option<usize>,
+    /// The time of that end, while the idle periods that begin with it are put off.
+    put_off: Option<Instant>,
+    /// Members whose idle period does not end with the PPDU of the follower.
+    stay_idle: Vec<usize>,
     /// Transmissions in progress, and those that overlapped with one.
     pub on_air: Vec<Transmission>,
     spare: Vec<Vec<f64>>,
@@ -207,6 +230,9 @@ impl Medium {
             receivers: Vec::new(),
             due: Vec::new(),
             next_turn: Cell::new(None),
+            follower: None,
+            put_off: None,
+            stay_idle: Vec::new(),
             on_air: Vec::new(),
             spare: Vec::new(),
             active: 0,
@@ -261,28 +287,16 @@ impl Medium {
     /// After the end of PPDUs: devices that sense the medium idle begin to count; `turn` computes
     /// the turn of a device from the state of its receiver.
     pub fn begin_to_count(&mut self, now: Instant, turn: impl Fn(usize, &Receiver) -> Instant) {
-        let (sifs, extra) = (self.timing.sifs, self.timing.extra());
+        let timing = self.timing;
         let mut next = self.next_turn.get();
         // One index for lists of one length: most members have no data, and the work for them is
         // small.
         let members = &self.members[..self.receivers.len()];
         let due = &mut self.due[..self.receivers.len()];
         for (r, receiver) in self.receivers.iter_mut().enumerate() {
-            if receiver.idle
-                || now < receiver.tx_until
-                || now < receiver.sensed_until
-                || receiver.power_mw >= self.energy_mw
-            {
+            if !receiver.becomes_idle(now, self.energy_mw) || !receiver.begin_idle(now, &timing) {
                 continue;
             }
-            receiver.idle = true;
-            let extra = if receiver.bad { extra } else { Duration::ZERO };
-            receiver.base = (now + sifs + extra).max(receiver.nav.saturating_add(sifs));
-            receiver.bad = false;
-            if receiver.waiting {
-                continue;
-            }
-            receiver.counting = true;
             if receiver.contends != 0 {
                 let at = turn(members[r], receiver);
                 next = turn_moved(next, std::mem::replace(&mut due[r], at), at);
@@ -293,11 +307,70 @@ impl Medium {
         self.next_turn.set(next);
     }
 
+    /// A member transmits SIFS after the end of the present PPDU.
+    pub const fn follow(&mut self, member: usize) {
+        self.follower = Some(member);
+    }
+
+    /// After the end of PPDUs: puts off idle periods if a member transmits SIFS later, because most
+    /// of them end then without a slot counted. Returns false if there is no such member.
+    pub fn put_off(&mut self, now: Instant) -> bool {
+        let follows = self.follower.is_some();
+        self.put_off = follows.then_some(now);
+        follows
+    }
+
+    /// Returns when the idle periods began that were put off, and ends that state.
+    pub const fn take_put_off(&mut self) -> Option<Instant> {
+        self.follower = None;
+        self.put_off.take()
+    }
+
+    /// Begins the idle period of `member` if it was put off; those of others stay put off.
+    pub fn catch_up_at(&mut self, member: usize, turn: impl FnOnce(Instant, &Receiver) -> Instant) {
+        let (timing, energy_mw) = (self.timing, self.energy_mw);
+        let receiver = &mut self.receivers[member];
+        if let Some(since) = self.put_off.filter(|since| receiver.becomes_idle(*since, energy_mw))
+            && receiver.begin_idle(since, &timing)
+        {
+            let at = turn(since, receiver);
+            self.set_turn(member, at);
+        }
+    }
+
+    /// As [`take_put_off`](Self::take_put_off), at the beginning of a PPDU of `member`; None if the
+    /// idle periods were not put off until this one.
+    pub fn take_put_off_until(&mut self, now: Instant, member: usize) -> Option<Instant> {
+        let sifs = self.timing.sifs;
+        let since = self.put_off.filter(|since| self.follower == Some(member) && *since + sifs == now)?;
+        self.take_put_off();
+        Some(since)
+    }
+
+    /// Begins the idle periods at `since` of the members for which the PPDU that has begun at the
+    /// end of their SIFS does not end them.
+    pub fn begin_to_count_rest(&mut self, since: Instant, turn: impl Fn(usize, &Receiver) -> Instant) {
+        let timing = self.timing;
+        while let Some(r) = self.stay_idle.pop() {
+            if self.receivers[r].begin_idle(since, &timing) {
+                let at = turn(self.members[r], &self.receivers[r]);
+                self.set_turn(r, at);
+            }
+        }
+    }
+
     /// Starts `ppdu` at all receivers. `busy` gets the devices whose idle period it ends. Returns
     /// its number.
+    ///
+    /// `put_off`: when, SIFS ago, idle periods began that were put off. One that this PPDU ends has
+    /// no effect: its first turn would be a slot later at the earliest, after the member has sensed
+    /// the PPDU, no slot has passed, and its base is set anew by the next one. What is left of it
+    /// is that EIFS applies to one period only. The members with other periods are listed for
+    /// [`begin_to_count_rest`](Self::begin_to_count_rest).
     pub fn begin(
         &mut self,
         mut ppdu: Transmission,
+        put_off: Option<Instant>,
         mut busy: impl FnMut(usize, &mut Receiver, &mut Instant),
     ) -> u64 {
         let (now, from, end) = (ppdu.start, ppdu.from, ppdu.end);
@@ -320,6 +393,7 @@ impl Medium {
                 continue;
             }
             let power_mw = powers[r];
+            let put_off = put_off.is_some_and(|since| receiver.becomes_idle(since, energy_mw));
             receiver.power_mw += power_mw;
             if receiver.tx_until > now {
                 continue;
@@ -329,7 +403,14 @@ impl Medium {
                 receiver.sensed_until = receiver.sensed_until.max(end);
                 receiver.receive_preamble(now, Preamble { serial, power_mw, sinr, capture }, noises_mw[r]);
             }
-            if receiver.idle && (detected || receiver.power_mw >= energy_mw) {
+            let sensed = detected || receiver.power_mw >= energy_mw;
+            if put_off {
+                if sensed {
+                    receiver.bad = false;
+                } else {
+                    self.stay_idle.push(r);
+                }
+            } else if receiver.idle && sensed {
                 receiver.idle = false;
                 if receiver.contends != 0 {
                     let before = due[r];
@@ -342,6 +423,7 @@ impl Medium {
             }
         }
         let receiver = &mut self.receivers[from];
+        receiver.bad &= !put_off.is_some_and(|since| receiver.becomes_idle(since, energy_mw));
         (receiver.tx_until, receiver.locked, receiver.idle) = (end, None, false);
         let before = self.due[from];
         busy(from, receiver, &mut self.due[from]);

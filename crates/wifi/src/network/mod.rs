@@ -299,7 +299,12 @@ impl Wlan {
                     self.settle.push_back(medium);
                 }
             }
-            Event::Answer { device } => self.send_answer(now, device),
+            Event::Answer { device } => {
+                self.send_answer(now, device);
+                // In case that it was not sent.
+                let medium = self.devices[device].medium;
+                self.contention().catch_up(medium);
+            }
             Event::Continue { device } => self.send_burst(now, device),
             Event::Timeout { device } => self.unanswered(now, device, out),
             Event::Beacon { ap } => {

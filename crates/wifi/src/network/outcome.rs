@@ -13,8 +13,9 @@ impl Wlan {
     pub(super) fn cleared(&mut self, now: Instant, d: usize) {
         let device = &mut self.devices[d];
         device.burst.cleared = true;
-        let sifs = self.media[device.medium].timing.sifs;
-        self.agenda.schedule(now + sifs, Event::Continue { device: d });
+        let medium = &mut self.media[device.medium];
+        medium.follow(device.member);
+        self.agenda.schedule(now + medium.timing.sifs, Event::Continue { device: d });
     }
 
     /// Processes an acknowledgement of the burst, in whole or in part.
@@ -144,6 +145,7 @@ impl Wlan {
                 <= left;
         if fits {
             self.devices[d].turn_ended = now;
+            self.media[self.devices[d].medium].follow(self.devices[d].member);
             return self.agenda.schedule(now + sifs, Event::Continue { device: d });
         }
         self.end_turn(now, d);
@@ -174,6 +176,7 @@ impl Wlan {
             device.contenders[contender].pending = managing || !device.ring[contender].is_empty();
         }
         let (m, member) = (self.devices[d].medium, self.devices[d].member);
+        self.contention().catch_up(m);
         let medium = &mut self.media[m];
         let receiver = &mut medium.receivers[member];
         receiver.waiting = false;

@@ -13,6 +13,7 @@ use crate::mac::{Agreement, Category, Chain};
 impl Wlan {
     /// Ends a PPDU.
     pub(super) fn transmission_ends(&mut self, now: Instant, m: usize, serial: u64, out: &mut WlanOutput) {
+        self.contention().catch_up(m);
         let i = self.media[m].end(serial);
         let medium = &mut self.media[m];
         let alone = medium.is_alone(i);
@@ -104,6 +105,7 @@ impl Wlan {
         let sifs = medium.timing.sifs;
         self.devices[to].answer = Some(Answer::to(t, sender, ampdu, ap, (sifs, self.air.compat)));
         self.agenda.schedule(now + sifs, Event::Answer { device: to });
+        self.media[m].follow(member);
         self.take_in(now, sender, (frame, station), out);
     }
 

@@ -227,7 +227,7 @@ fn begin(medium: &mut Medium, us: u64, from: usize) -> u64 {
     let (psdu, frame, nav) = (Bytes(1000), Frame::Data, Duration::ZERO);
     let ppdu = Ppdu { to: Some(0), mode, psdu, first: psdu, frame, nav };
     let times = [now, now + mode.duration(psdu, compat)];
-    medium.begin(ppdu.from(from, Some(0), None, times, compat), |_, _, _| {})
+    medium.begin(ppdu.from(from, Some(0), None, times, compat), None, |_, _, _| {})
 }
 
 /// `wlan.capture` is 5 dB: a preamble that is stronger by that is captured within 16 us of the
