@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 
 use lasthop_cell::{Numerology, RbSet};
 use lasthop_engine::simd::{Kernel, prefetch, wide};
-use lasthop_radio::{Fading, FadingProfile, FadingShape, Knots, Scratch, Taps, doppler_hz};
+use lasthop_radio::{Fading, FadingProfile, FadingShape, Knots, Scratch, Steps, Taps, doppler_hz};
 use lasthop_units::{CellId, Hertz, Id, IndexVec, Speed, Tti, UeId};
 
 use super::LTE_WORDS;
@@ -75,6 +75,8 @@ enum Known {
 
 #[derive(Debug)]
 struct Moment {
+    /// The distance that the UE travels in a TTI.
+    steps: Steps,
     tti: Tti,
     /// Bit `i`: the gains of part `i` are of `tti`.
     done: u32,
@@ -89,7 +91,8 @@ impl Link {
             Known::Knots(Knots::default())
         } else {
             let gains = vec![1.0; blocks].into();
-            Known::Moment(Moment { tti: Tti(u64::MAX), done: 0, taps: Taps::default(), gains })
+            let steps = fading.steps(cycles);
+            Known::Moment(Moment { steps, tti: Tti(u64::MAX), done: 0, taps: Taps::default(), gains })
         };
         Link { cycles, shape, blocks: blocks as u32, known, fading }
     }
@@ -104,10 +107,11 @@ impl Link {
         work: &'a mut Work,
     ) -> &'a [f32] {
         let Link { cycles, blocks, known, fading, .. } = self;
-        let (cycles, blocks) = (*cycles * tti.0 as f64, *blocks as usize);
+        let blocks = *blocks as usize;
         let Work { scratch, gains } = work;
         match known {
             Known::Knots(knots) => {
+                let cycles = *cycles * tti.0 as f64;
                 if gains.len() < blocks {
                     gains.resize(Knots::room(blocks), 1.0);
                 }
@@ -115,7 +119,7 @@ impl Link {
                 &gains[..blocks]
             }
             Known::Moment(moment) => {
-                moment.bring(tti, fading, cycles, parts, rbs, scratch);
+                moment.bring(tti, fading, parts, rbs, scratch);
                 &moment.gains
             }
         }
@@ -123,14 +127,12 @@ impl Link {
 }
 
 impl Moment {
-    /// Updates the gains of at least the blocks `rbs` to `tti`, in which the UE has travelled
-    /// `cycles`.
+    /// Updates the gains of at least the blocks `rbs` to `tti`.
     #[inline]
     fn bring<const WORDS: usize>(
         &mut self,
         tti: Tti,
         fading: &Fading,
-        cycles: f64,
         parts: &[RbSet<WORDS>],
         rbs: RbSet<WORDS>,
         scratch: &mut Scratch,
@@ -142,7 +144,7 @@ impl Moment {
         let parts = parts_with(parts, rbs) & !self.done;
         if new || parts != 0 {
             self.done |= parts;
-            wide(GainsAt { fading, moment: self, cycles: new.then_some(cycles), parts, scratch });
+            wide(GainsAt { fading, moment: self, new, parts, scratch });
         }
     }
 }
@@ -179,8 +181,8 @@ impl Kernel for GainsBetween<'_> {
 struct GainsAt<'a> {
     fading: &'a Fading,
     moment: &'a mut Moment,
-    /// The distance that the UE has travelled, if the taps are those of an earlier moment.
-    cycles: Option<f64>,
+    /// True if the taps are those of an earlier moment.
+    new: bool,
     /// Bit `i`: part `i` is needed.
     parts: u32,
     scratch: &'a mut Scratch,
@@ -190,9 +192,9 @@ impl Kernel for GainsAt<'_> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let Moment { taps, gains, .. } = self.moment;
-        if let Some(cycles) = self.cycles {
-            self.fading.taps_at(cycles, self.scratch, taps);
+        let Moment { steps, tti, taps, gains, .. } = self.moment;
+        if self.new {
+            self.fading.taps_after(steps, tti.0, self.scratch, taps);
         }
         self.fading.response().gains(taps, self.parts, gains);
     }
