@@ -54,8 +54,8 @@ fn mistakes_about_cells_and_ues_are_reported_with_their_remedy() {
         (format!("{CELL}[flow.call]\nfrom = 'phone-1'\nto = 'phone'\n"), "two different nodes"),
         (CELL.replace("[cell.enb]\n", "[cell.enb]\nresource_blocks = 99\n"), "6, 15, 25, 50, 75 or 100"),
     ] {
-        let told = refused(&text);
-        assert!(told.contains(expected), "expected `{expected}` in:\n{told}");
+        let printed = refused(&text);
+        assert!(printed.contains(expected), "expected `{expected}` in:\n{printed}");
     }
 }
 
@@ -154,8 +154,8 @@ fn semi_persistent_scheduling_is_a_key_of_the_ue() {
         persistent < dynamic,
         "{persistent} of 100 transmissions failed, and {dynamic} with an assignment each"
     );
-    let told = refused(&text("persistent = { interval = 30 }"));
-    assert!(told.contains("persistent.interval") || told.contains("10, 20, 32, 40"), "{told}");
+    let printed = refused(&text("persistent = { interval = 30 }"));
+    assert!(printed.contains("persistent.interval") || printed.contains("10, 20, 32, 40"), "{printed}");
 }
 
 /// Voice in the uplink, 40 B every 20 ms: each packet needs a scheduling request, or only the first
@@ -172,11 +172,11 @@ fn semi_persistent_grants_of_the_uplink_are_a_key_of_the_ue() {
     let requests = |keys: &str| whole(&run_text(&text(keys)), "radio", "requests").into_iter().sum::<u64>();
     assert_eq!(requests(""), 100);
     assert_eq!(requests("persistent_uplink = { interval = 20, bytes = 80, release_after = 2 }"), 1);
-    let told = refused(&text("persistent_uplink = { release_after = 5 }"));
-    assert!(told.contains("2, 3, 4 or 8"), "{told}");
+    let printed = refused(&text("persistent_uplink = { release_after = 5 }"));
+    assert!(printed.contains("2, 3, 4 or 8"), "{printed}");
     let pair = "persistent_uplink = {}\n[ue.other]\n[sidelink.pair]\nbetween = ['phone', 'other']\n";
-    let told = refused(&text(pair));
-    assert!(told.contains("share no cell yet"), "{told}");
+    let printed = refused(&text(pair));
+    assert!(printed.contains("share no cell yet"), "{printed}");
 }
 
 /// The defaults of TCP over a cell: acknowledged mode, a buffer of one bandwidth-delay product (2

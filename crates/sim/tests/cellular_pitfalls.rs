@@ -97,8 +97,8 @@ fn a_ring_that_is_none_is_refused() {
         ["{ inner = '50 m', outer = '50 m' }", "{ outer = '0 m' }", "{ inner = '-1 m', outer = '5 m' }"]
     {
         let text = format!("{CELL}{FLOW}").replace("count = 3\n", &format!("count = 3\nring = {ring}\n"));
-        let told = Scenario::parse(&text, "test.toml", Path::new(""), &[]).unwrap_err().to_string();
-        assert!(told.contains("inner < outer"), "{told}");
+        let note = Scenario::parse(&text, "test.toml", Path::new(""), &[]).unwrap_err().to_string();
+        assert!(note.contains("inner < outer"), "{note}");
     }
 }
 
@@ -131,8 +131,8 @@ fn distances_outside_the_range_of_the_path_loss_model() {
         let cell = CELL.replace("[ue.phone]\n", radio).replace("count = 3\n", &place);
         warnings(&format!("{cell}{FLOW}"))
     };
-    let told = log("20 m");
-    assert!(told.iter().any(|w| w.contains(near) && w.contains("3 of these 3 UEs start 35 m")), "{told:?}");
+    let logs = log("20 m");
+    assert!(logs.iter().any(|w| w.contains(near) && w.contains("3 of these 3 UEs start 35 m")), "{logs:?}");
     assert_eq!(log("100 m"), Vec::<String>::new());
 }
 

@@ -116,8 +116,8 @@ fn false_or_late_hints_do_no_lasting_harm() {
         ("error = 0.5\n", 0.9 * right),
         ("loss = '90 %'\n", 0.9 * right),
     ] {
-        let told = long(&format!("{AWARE}{HINT}{wrong}"));
-        assert!(told > least, "{wrong}: {told} against {least}");
+        let achieved = long(&format!("{AWARE}{HINT}{wrong}"));
+        assert!(achieved > least, "{wrong}: {achieved} against {least}");
     }
 }
 
@@ -387,20 +387,20 @@ impl CongestionControl for Listener {
 }
 
 /// Notices as a sender received them, and the events of its link: time and kind.
-type Heard = (Vec<(f64, &'static str)>, Vec<(f64, String)>);
+type Received = (Vec<(f64, &'static str)>, Vec<(f64, String)>);
 
 /// Returns the notices that a sender receives while its receiver drives by `trigger`, and the
 /// events of its link.
-fn heard(trigger: &str, more: &str) -> Heard {
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let listener = Listener(Arc::clone(&heard));
+fn receive_notices(trigger: &str, more: &str) -> Received {
+    let record = Arc::new(Mutex::new(Vec::new()));
+    let listener = Listener(Arc::clone(&record));
     let definition = Definition::new("listener", move |_| Ok(Box::new(listener.clone())));
     let extensions = Extensions::new().with_cc(definition).unwrap();
     let text = drive(trigger, &format!("tcp = {{ cc = 'listener' }}\n{HINT}{more}"));
     let scenario = Scenario::parse_with(&text, "test.toml", Path::new(""), &[], &extensions).unwrap();
     let output = run(&scenario, None, &mut |_| true).unwrap();
-    let told = heard.lock().unwrap().clone();
-    (told, events_of(&output, "hint/h"))
+    let seen = record.lock().unwrap().clone();
+    (seen, events_of(&output, "hint/h"))
 }
 
 /// Outside the connection each notice arrives once, 5 ms after its event. In the ACKs' option,
@@ -410,31 +410,31 @@ fn heard(trigger: &str, more: &str) -> Heard {
 #[test]
 fn a_notice_is_received_once_on_either_path() {
     for trigger in ["a3", "none"] {
-        let (told, events) = heard(trigger, "delay = '5 ms'\n");
-        assert_eq!(told.len(), events.len());
-        for ((at, notice), (event, kind)) in told.iter().zip(&events) {
+        let (seen, events) = receive_notices(trigger, "delay = '5 ms'\n");
+        assert_eq!(seen.len(), events.len());
+        for ((at, notice), (event, kind)) in seen.iter().zip(&events) {
             assert_eq!((notice, ((at - event) * 1e6).round()), (&kind.as_str(), 5000.0));
         }
-        let (told, events) = heard(trigger, "carrier = 'option'\n");
+        let (seen, events) = receive_notices(trigger, "carrier = 'option'\n");
         let (over, last) = events.last().unwrap();
-        let (at, notice) = told.last().unwrap_or_else(|| panic!("{trigger}: no report of {events:?}"));
+        let (at, notice) = seen.last().unwrap_or_else(|| panic!("{trigger}: no report of {events:?}"));
         assert_eq!(notice, last);
         // The timer of a segment that was lost in a failed link may have to expire before there is
         // an ACK: one second for the first expiry.
         assert!((*over..over + 2.0).contains(at), "{at}: {over}");
-        let mut kinds: Vec<_> = told.iter().map(|(_, notice)| *notice).collect();
+        let mut kinds: Vec<_> = seen.iter().map(|(_, notice)| *notice).collect();
         kinds.dedup();
-        assert_eq!(kinds.len(), told.len(), "each once: {told:?}");
-        assert!(told.len() <= events.len());
+        assert_eq!(kinds.len(), seen.len(), "each once: {seen:?}");
+        assert!(seen.len() <= events.len());
     }
 }
 
 /// `stop` ends notices as it ends reports, and a path that loses all reports loses notices.
 #[test]
 fn notices_use_the_path_of_reports() {
-    for (bound, told) in [("", true), ("stop = '1 s'\n", false), ("start = '11.9 s'\n", false)] {
+    for (bound, is_sent) in [("", true), ("stop = '1 s'\n", false), ("start = '11.9 s'\n", false)] {
         let output = run_text(&drive("a3", &format!("{AWARE}{HINT}{bound}")));
-        assert_eq!(!events_of(&output, "hint/h").is_empty(), told, "{bound}");
+        assert_eq!(!events_of(&output, "hint/h").is_empty(), is_sent, "{bound}");
     }
 }
 
@@ -484,9 +484,9 @@ fn mistakes_in_hints_are_reported_with_their_remedy() {
         ("error = 9.0\n", "0 to 3"),
         ("carier = 'option'\n", "carrier"),
     ] {
-        let told = refused(cell(&format!("{AWARE}[hint.h]\n{wrong}")));
-        assert!(told.contains(expected), "expected `{expected}` in:\n{told}");
+        let printed = refused(cell(&format!("{AWARE}[hint.h]\n{wrong}")));
+        assert!(printed.contains(expected), "expected `{expected}` in:\n{printed}");
     }
-    let told = refused(cell("tcp = { cc = 'radio-aware', hint_base = 'radio-aware' }\n"));
-    assert!(told.contains("needs no hints"), "{told}");
+    let printed = refused(cell("tcp = { cc = 'radio-aware', hint_base = 'radio-aware' }\n"));
+    assert!(printed.contains("needs no hints"), "{printed}");
 }

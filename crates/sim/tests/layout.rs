@@ -159,8 +159,8 @@ fn moving_ues_are_served() {
     let stands = walk(
         "{ kind = 'random-waypoint', speed = ['0 m/s', '2 m/s'], area = { kind = 'disc', radius = '50 m' } }",
     );
-    let told = Scenario::parse(&stands, "t", Path::new(""), &[]).unwrap_err().to_string();
-    assert!(told.contains("mean speed falls to nothing"), "{told}");
+    let printed = Scenario::parse(&stands, "t", Path::new(""), &[]).unwrap_err().to_string();
+    assert!(printed.contains("mean speed falls to nothing"), "{printed}");
 }
 
 #[test]
@@ -198,8 +198,8 @@ fn mistakes_about_layouts_are_reported_with_their_remedy() {
     ] {
         let text = MACRO.replace(from, to);
         assert_ne!(text, MACRO, "{from}");
-        let told = refused(&text);
-        assert!(told.contains(expected), "expected `{expected}` in:\n{told}");
+        let printed = refused(&text);
+        assert!(printed.contains(expected), "expected `{expected}` in:\n{printed}");
     }
     let all_round = MACRO.replace("radio = { antenna = 'sector' }", "");
     let scenario = Scenario::parse(&all_round, "t", Path::new(""), &[]).unwrap();
@@ -227,10 +227,10 @@ fn frequency_reuse_is_a_key_of_the_cell() {
     assert_eq!(parse("{ kind = 'soft', edge = { first = 0, count = 18 } }"), Ok(true));
     let strict = "{ kind = 'strict', common = { first = 0, count = 30 }, edge = { first = 30, count = 9 }, threshold = '5 dB' }";
     assert_eq!(parse(strict), Ok(true));
-    let told = parse("{ kind = 'soft', edge = { first = 1, count = 4000000000 } }").unwrap_err();
-    assert!(told.contains("within the carrier"), "{told}");
-    let told = parse("{ kind = 'soft', edge = { first = 1, count = 3 } }").unwrap_err();
-    assert!(told.contains("a whole resource block group"), "{told}");
+    let printed = parse("{ kind = 'soft', edge = { first = 1, count = 4000000000 } }").unwrap_err();
+    assert!(printed.contains("within the carrier"), "{printed}");
+    let printed = parse("{ kind = 'soft', edge = { first = 1, count = 3 } }").unwrap_err();
+    assert!(printed.contains("a whole resource block group"), "{printed}");
     assert_balanced(&run_text(&text(strict)));
 }
 
@@ -300,8 +300,8 @@ fn blocks_by_sector_follow_each_other() {
     assert_eq!(first(soft, "blocks_by_sector = true\n"), [0, 15, 30, 0]);
     assert_eq!(first(soft, ""), [0; 4]);
     assert_eq!(first(hard, "blocks_by_sector = true\n"), [2, 18, 34, 2]);
-    let told = parse(&hard.replace("16", "17"), "blocks_by_sector = true\n").unwrap_err();
-    assert!(told.contains("do not fit into 50"), "{told}");
+    let printed = parse(&hard.replace("16", "17"), "blocks_by_sector = true\n").unwrap_err();
+    assert!(printed.contains("do not fit into 50"), "{printed}");
     let scenario = parse("", "blocks_by_sector = true\n").unwrap();
     assert!(scenario.warnings().iter().any(|w| w.message.contains("no blocks belong to a cell")));
     assert_balanced(&run_text(

@@ -132,7 +132,7 @@ fn delays_are_those_of_one_direct_leg() {
 
 #[test]
 fn mistakes_about_groups_are_reported_with_their_remedy() {
-    let told = |text: &str| match lasthop_sim::Scenario::parse(text, "t.toml", std::path::Path::new(""), &[])
+    let show = |text: &str| match lasthop_sim::Scenario::parse(text, "t.toml", std::path::Path::new(""), &[])
     {
         Ok(_) => panic!("accepted:\n{text}"),
         Err(e) => e.to_string(),
@@ -160,7 +160,7 @@ fn mistakes_about_groups_are_reported_with_their_remedy() {
         ("[multicast.group]", "[multicast.listener]", "is a node already"),
         ("[output]", "[handover]\n[output]", "cannot be handed over"),
     ] {
-        let all = told(&TALK.replace(from, to));
+        let all = show(&TALK.replace(from, to));
         assert!(all.contains(expected), "expected `{expected}` in:\n{all}");
     }
 }

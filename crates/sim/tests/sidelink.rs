@@ -140,7 +140,7 @@ fn a_forced_switch_loses_what_the_sender_holds_unless_pdcp_keeps_it() {
 
 #[test]
 fn mistakes_about_sidelinks_are_reported_with_their_remedy() {
-    let told = |text: &str| match lasthop_sim::Scenario::parse(text, "t.toml", std::path::Path::new(""), &[])
+    let show = |text: &str| match lasthop_sim::Scenario::parse(text, "t.toml", std::path::Path::new(""), &[])
     {
         Ok(_) => panic!("accepted:\n{text}"),
         Err(e) => e.to_string(),
@@ -161,12 +161,12 @@ fn mistakes_about_sidelinks_are_reported_with_their_remedy() {
         ),
     ] {
         let text = STATIC.replace(from, to);
-        let all = told(&text);
+        let all = show(&text);
         assert!(all.contains(expected), "expected `{expected}` in:\n{all}");
     }
     let text = STATIC.replace("[ue.b]", "[ue.c]").replace("rlc = { mode = \"um\" }", "");
     assert!(
-        told(&text.replace("\"a\", \"b\"", "\"a\", \"c\"\x5d\nselection = {}\n#"))
+        show(&text.replace("\"a\", \"b\"", "\"a\", \"c\"\x5d\nselection = {}\n#"))
             .contains("unacknowledged mode")
     );
 }

@@ -142,8 +142,8 @@ fn mistakes_about_stations_are_reported_with_their_remedy() {
         (HOME.replace("count = 3", "count = 3\ncategory = { calls = 'voice' }"), "no flow is called `calls`"),
         (HOME.replace("count = 3", "count = 3\nmtu = '4000 B'"), "2296 B"),
     ] {
-        let told = refused(&text);
-        assert!(told.contains(expected), "expected `{expected}` in:\n{told}");
+        let printed = refused(&text);
+        assert!(printed.contains(expected), "expected `{expected}` in:\n{printed}");
     }
 }
 
@@ -166,8 +166,8 @@ fn probable_mistakes_are_warned_of() {
     assert!(warnings(&two).contains("channel 40 overlaps with 36, which `home` uses"), "{}", warnings(&two));
     let far = plain
         .replace("ring = { inner = '2 m', outer = '8 m' }", "radio.position = ['50 km', '0 m', '1.5 m']");
-    let told = warnings(&far);
-    assert!(told.contains("3 of 3 are too far away") && told.contains("-125 dBm"), "{told}");
+    let printed = warnings(&far);
+    assert!(printed.contains("3 of 3 are too far away") && printed.contains("-125 dBm"), "{printed}");
     assert_eq!(warnings(&far.replace("radio.position = ['50 km'", "radio.position = ['300 m'")), "");
 }
 
@@ -283,15 +283,15 @@ fn changes_that_cannot_be_made_are_refused_with_their_place() {
         (9, "'ap.home.edca.best_effort.txop' = '1 ms'", "`ap.home.edca.best_effort` may change as a whole"),
     ] {
         let many = "[station.many]\ncount = 2\n[flow.down]";
-        let told = refused(&CHANGES.replace(first, instead).replace("[flow.down]", many));
-        assert!(told.contains(expected), "expected `{expected}` in:\n{told}");
+        let printed = refused(&CHANGES.replace(first, instead).replace("[flow.down]", many));
+        assert!(printed.contains(expected), "expected `{expected}` in:\n{printed}");
         let place = format!("test.toml:{}:{column}", line + 2);
-        assert!(told.contains(&place) && !told.contains("--set"), "expected `{place}` in:\n{told}");
+        assert!(printed.contains(&place) && !printed.contains("--set"), "expected `{place}` in:\n{printed}");
     }
     // A ring together with a given place is a mistake of its own.
     let ring = CHANGES.replace("radio = { position = ['8 m', '0 m', '1.5 m'] }", "ring = { outer = '9 m' }");
-    let told = refused(&ring);
-    assert!(told.contains("`ring` gives its place"), "{told}");
+    let printed = refused(&ring);
+    assert!(printed.contains("`ring` gives its place"), "{printed}");
 }
 
 /// A drop gives the place that a UE of a table of this name would have; rectangles and discs need
@@ -317,7 +317,7 @@ fn stations_are_dropped_like_ues() {
             "[station.b]\ncount = 4\ndrop = { kind = 'disc', radius = '20 m' }",
             &format!("[station.b]\ncount = 4\n{bad}"),
         );
-        let told = refused(&text);
-        assert!(told.contains(expected), "expected `{expected}` in:\n{told}");
+        let printed = refused(&text);
+        assert!(printed.contains(expected), "expected `{expected}` in:\n{printed}");
     }
 }

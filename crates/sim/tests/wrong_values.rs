@@ -44,9 +44,9 @@ fn a_number_is_finite_whatever_its_key() {
         (WIRED, "at=[{t='1 s', set={'link.l.loss'=X}}]"),
     ] {
         for number in ["nan", "inf", "-inf"] {
-            let told = refused(body, &[&key.replace('X', number)]);
-            assert!(told.message.contains("expected a finite number"), "{key}: {}", told.message);
-            assert_eq!(told.set, Some(1));
+            let note = refused(body, &[&key.replace('X', number)]);
+            assert!(note.message.contains("expected a finite number"), "{key}: {}", note.message);
+            assert_eq!(note.set, Some(1));
         }
     }
 }
@@ -91,8 +91,8 @@ fn lists_of_a_fixed_length_take_no_more() {
         (CELL, "ue.u.radio.position=['0 m', '0 m', '1 m', '1 m']"),
         (CELL, "ue.u.radio.mobility={kind='back-and-forth', speed='1 m/s', to=['1 m', '1 m', '1 m']}"),
     ] {
-        let told = refused(body, &[set]).message;
-        assert!(told.contains("expected a list of"), "{told}");
+        let note = refused(body, &[set]).message;
+        assert!(note.contains("expected a list of"), "{note}");
     }
 }
 
@@ -120,8 +120,8 @@ fn an_at_that_does_nothing_is_refused() {
 #[test]
 fn a_tcp_flow_that_has_stopped_is_not_started_again_without_a_report() {
     let again = "at=[{t='5 s', start='flow.f'}, {t='1 s', stop='flow.f'}]";
-    let told = warnings(WIRED, &[again]);
-    assert!(told.contains("closed its connection: nothing will be sent"), "{told}");
+    let note = warnings(WIRED, &[again]);
+    assert!(note.contains("closed its connection: nothing will be sent"), "{note}");
     assert!(warnings(WIRED, &["flow.f.stop='1 s'", "at=[{t='5 s', start='flow.f'}]"]).contains("closed its"));
     let udp = ["flow.f.transport=udp", "flow.f.app=cbr", again];
     assert_eq!(warnings(WIRED, &udp), "");
@@ -131,8 +131,8 @@ fn a_tcp_flow_that_has_stopped_is_not_started_again_without_a_report() {
 
 #[test]
 fn what_never_carries_anything_is_warned_of() {
-    let told = warnings(WIRED, &["link.l.rate='0 bit/s'"]);
-    assert!(told.contains("0 bit/s throughout"), "{told}");
+    let note = warnings(WIRED, &["link.l.rate='0 bit/s'"]);
+    assert!(note.contains("0 bit/s throughout"), "{note}");
     let later = "at=[{t='1 s', set={'link.l.rate'='1 Mbit/s'}}]";
     assert!(!warnings(WIRED, &["link.l.rate='0 bit/s'", later]).contains("throughout"));
     assert!(warnings(UMTS, &["bearer.l.downlink.blocks=0"]).contains("no transport block"));
@@ -150,9 +150,9 @@ fn names_can_be_read() {
         for body in [as_key, WIRED.replace("'b'", &format!("\"{escaped}\""))] {
             match parse(&body, &[]) {
                 Err(Error::Input(found)) => {
-                    let told = found.to_string();
-                    assert!(told.contains("t.toml:"), "{told}");
-                    assert!(!told.contains(['\u{202e}', '\u{7}', '\u{200f}']), "{told:?}");
+                    let note = found.to_string();
+                    assert!(note.contains("t.toml:"), "{note}");
+                    assert!(!note.contains(['\u{202e}', '\u{7}', '\u{200f}']), "{note:?}");
                 }
                 other => panic!("{name:?}: {:?}", other.map(|_| "accepted")),
             }
@@ -163,8 +163,8 @@ fn names_can_be_read() {
 
 #[test]
 fn a_share_in_quotes_has_its_unit() {
-    let told = refused(WIRED, &["link.l.loss=\"0.01\""]);
-    assert!(told.message.contains("`0.01` has no unit"), "{}", told.message);
+    let note = refused(WIRED, &["link.l.loss=\"0.01\""]);
+    assert!(note.message.contains("`0.01` has no unit"), "{}", note.message);
     for good in ["link.l.loss=0.01", "link.l.loss='1 %'", "link.l.loss=0"] {
         parse(WIRED, &[good]).unwrap();
     }
@@ -175,8 +175,8 @@ fn a_share_in_quotes_has_its_unit() {
 fn a_mistake_in_a_queue_is_reported_once_and_at_its_line() {
     let queue = "queue = { kind = 'red', min_packets = 20, max_packets = 10 }\n";
     let at_link = WIRED.replacen("rate = '1 Mbit/s'\n", &format!("rate = '1 Mbit/s'\n{queue}"), 1);
-    let told = refused(&at_link, &[]);
-    assert_eq!((told.line, told.key.as_deref()), (Some(7), Some("link.l.queue.max_packets")));
+    let note = refused(&at_link, &[]);
+    assert_eq!((note.line, note.key.as_deref()), (Some(7), Some("link.l.queue.max_packets")));
     let at_side = at_link.replace(queue, &format!("reverse = {{ {} }}\n", queue.trim()));
     assert_eq!(refused(&at_side, &[]).key.as_deref(), Some("link.l.reverse.queue.max_packets"));
 }
@@ -184,16 +184,16 @@ fn a_mistake_in_a_queue_is_reported_once_and_at_its_line() {
 #[test]
 fn a_wrong_parameter_of_a_control_is_shown_itself() {
     let body = format!("{WIRED}[flow.f.tcp]\ncc = 'cubic'\n[flow.f.tcp.cc_parameters]\nbetta = 1.0\n");
-    let told = refused(&body, &[]);
-    assert_eq!(told.line, Some(13), "{}", told.message);
+    let note = refused(&body, &[]);
+    assert_eq!(note.line, Some(13), "{}", note.message);
 }
 
 /// The bandwidth-delay product applies to the direction of the data.
 #[test]
 fn a_queue_of_acknowledgements_is_not_too_short() {
     let long = ["link.l.delay='1 s'", "link.l.rate='100 Mbit/s'", "link.l.queue.packets=100"];
-    let told = warnings(WIRED, &long);
-    assert!(told.contains("the forward queue") && !told.contains("the reverse queue"), "{told}");
+    let note = warnings(WIRED, &long);
+    assert!(note.contains("the forward queue") && !note.contains("the reverse queue"), "{note}");
     let upload = [&long[..], &["flow.f.from=b", "flow.f.to=a"]].concat();
     assert!(warnings(WIRED, &upload).contains("the reverse queue"));
     let back = [&long[..], &["flow.f.app=request-response"]].concat();
@@ -259,9 +259,9 @@ fn angles_gains_losses_and_deviations_are_physical() {
         (CELL, "cell.c.downlink.amc={kind='bler-target', target='1e-300 %'}", "0.001 % to 99.9 %"),
         (CELL, "layout.c={sites={kind='hex', rings=1, isd='500 m'}, azimuth=1e308}", "360 degrees"),
     ] {
-        let told = refused(body, &[set]);
-        let told = format!("{} {}", told.message, told.help.unwrap_or_default());
-        assert!(told.contains(word), "{set}: {told}");
+        let note = refused(body, &[set]);
+        let note = format!("{} {}", note.message, note.help.unwrap_or_default());
+        assert!(note.contains(word), "{set}: {note}");
     }
     for good in ["radio.sidelink_shadowing='0 dB'", "cell.c.radio.antenna={kind='sector', azimuth=-360}"] {
         parse(CELL, &[good]).unwrap();
@@ -293,8 +293,8 @@ fn a_map_has_the_height_of_a_ue() {
 fn whatever_comes_again_by_itself_has_a_shortest_period() {
     let pie = |kind: &str| format!("link.l.queue={{kind='{kind}', update='1 ns'}}");
     for set in ["timer_poll", "timer_poll_prohibit", "timer_poll_periodic", "timer_status_prohibit"] {
-        let told = refused(UMTS, &[&format!("bearer.l.rlc.am.{set}='1 ns'")]);
-        assert!(told.message.contains("0 s (off) or at least 1 ms"), "{}", told.message);
+        let note = refused(UMTS, &[&format!("bearer.l.rlc.am.{set}='1 ns'")]);
+        assert!(note.message.contains("0 s (off) or at least 1 ms"), "{}", note.message);
         parse(UMTS, &[&format!("bearer.l.rlc.am.{set}='0 s'")]).unwrap();
     }
     for set in ["timer_status_periodic", "timer_discard", "timer_rst", "timer_mrw"] {
@@ -330,16 +330,16 @@ fn whatever_comes_again_by_itself_has_a_shortest_period() {
             "10 000 times",
         ),
     ] {
-        let told = refused(body, &sets);
-        assert!(told.message.contains(word), "{sets:?}: {}", told.message);
+        let note = refused(body, &sets);
+        assert!(note.message.contains(word), "{sets:?}: {}", note.message);
     }
 }
 
 #[test]
 fn nan_in_a_change_is_reported_as_nan() {
     let mut simulation = lasthop_sim::Simulation::new(&parse(WIRED, &[]).unwrap(), None).unwrap();
-    let told = simulation.set("link.l.rate", lasthop_sim::Scalar::Float(f64::NAN)).unwrap_err().to_string();
-    assert!(told.contains("`NaN` is not a rate") && !told.contains("both"), "{told}");
+    let note = simulation.set("link.l.rate", lasthop_sim::Scalar::Float(f64::NAN)).unwrap_err().to_string();
+    assert!(note.contains("`NaN` is not a rate") && !note.contains("both"), "{note}");
     let two = "at=[{t='1 s', set={'link.l.loss'=0.1}}, {t='1 s', set={'link.l.loss'=0.2}}]";
     assert!(refused(WIRED, &[two]).message.contains("becomes both 0.1 and 0.2 at 1 s"));
 }
@@ -351,8 +351,8 @@ fn remedies_are_those_of_their_key() {
     assert!(help("at=[{t='1 s', stop='nobody'}]").contains("`flow.NAME`"));
     assert!(help("at=[{time='1 s', stop='flow.f'}]").contains("did you mean `t`?"));
     for key in ["max_mrw", "max_rst"] {
-        let told = refused(UMTS, &[&format!("bearer.l.rlc.am.{key}=0")]).message;
-        assert!(!told.contains("on_max_dat"), "{told}");
+        let note = refused(UMTS, &[&format!("bearer.l.rlc.am.{key}=0")]).message;
+        assert!(!note.contains("on_max_dat"), "{note}");
     }
     assert!(refused(UMTS, &["bearer.l.rlc.am.max_dat=0"]).message.contains("on_max_dat"));
     assert!(refused(WIRED, &["scenario.jitter='0.1 ns'"]).message.contains("would count as nothing"));
@@ -366,15 +366,15 @@ fn a_queue_that_can_never_mark_is_warned_of() {
         ("{kind='red', packets=5, min_packets=50.0, max_packets=50.0}", "never reaches 50 packets"),
         ("{kind='red', harddrop=true, ecn=false}", "this key has no effect here"),
     ] {
-        let told = warnings(WIRED, &[&format!("link.l.queue={queue}")]);
-        assert_eq!(told.matches(word).count(), 1, "{queue}: {told}");
+        let note = warnings(WIRED, &[&format!("link.l.queue={queue}")]);
+        assert_eq!(note.matches(word).count(), 1, "{queue}: {note}");
     }
     assert!(
         refused(WIRED, &["link.l.queue={kind='step', threshold_time='0 s'}"]).message.contains("above 0 s")
     );
     for good in ["{kind='step', packets=21}", "{kind='red', harddrop=true}", "{kind='red', packets=50}"] {
-        let told = warnings(WIRED, &[&format!("link.l.queue={good}")]);
-        assert!(!told.contains("never") && !told.contains("nothing"), "{good}: {told}");
+        let note = warnings(WIRED, &[&format!("link.l.queue={good}")]);
+        assert!(!note.contains("never") && !note.contains("nothing"), "{good}: {note}");
     }
 }
 
@@ -394,8 +394,8 @@ fn what_needs_a_simulated_sender_is_warned_of() {
         (external, "output.cc='ack'", "the table `cc` stays empty"),
         (kernel, "output.cc='ack'", "the table `cc` stays empty"),
     ] {
-        let told = warnings(WIRED, &[node, key]);
-        assert_eq!(told.matches(word).count(), 1, "{node}, {key}: {told}");
+        let note = warnings(WIRED, &[node, key]);
+        assert_eq!(note.matches(word).count(), 1, "{node}, {key}: {note}");
         let simulated = warnings(WIRED, &[key]);
         assert!(!simulated.contains(word), "{key}: {simulated}");
     }
@@ -404,8 +404,8 @@ fn what_needs_a_simulated_sender_is_warned_of() {
 
 #[test]
 fn an_application_that_does_not_read_is_warned_of() {
-    let told = warnings(WIRED, &["flow.f.tcp.manual_read=true"]);
-    assert!(told.contains("no application reads"), "{told}");
+    let note = warnings(WIRED, &["flow.f.tcp.manual_read=true"]);
+    assert!(note.contains("no application reads"), "{note}");
     assert!(!warnings(WIRED, &["flow.f.tcp.manual_read=false"]).contains("no application reads"));
 }
 
@@ -425,8 +425,8 @@ fn keys_that_a_neighbour_makes_useless_are_warned_of() {
         ("profile='linux-6', ack_every=2", "ack_every"),
         ("burst_read=true, manual_read=true", "burst_read"),
     ] {
-        let told = warnings(WIRED, &[&format!("flow.f.tcp={{{tcp}}}")]);
-        assert!(told.contains("this key has no effect here") && told.contains(key), "{tcp}: {told}");
+        let note = warnings(WIRED, &[&format!("flow.f.tcp={{{tcp}}}")]);
+        assert!(note.contains("this key has no effect here") && note.contains(key), "{tcp}: {note}");
     }
     for tcp in [
         "ecn='accurate', accecn_option='full'",
@@ -435,12 +435,12 @@ fn keys_that_a_neighbour_makes_useless_are_warned_of() {
         "cc='radio-aware', hint_base='vegas', vegas_alpha=1, hint_gain=1",
         "cc='hybla', hybla_rtt0='25 ms'",
     ] {
-        let told = warnings(WIRED, &[&format!("flow.f.tcp={{{tcp}}}")]);
-        assert!(!told.contains("has no effect"), "{tcp}: {told}");
+        let note = warnings(WIRED, &[&format!("flow.f.tcp={{{tcp}}}")]);
+        assert!(!note.contains("has no effect"), "{tcp}: {note}");
     }
     // A key that a profile of the scenario fills in was not written by the user.
-    let told = warnings(WIRED, &["scenario.profile='ns3-3.44'"]);
-    assert!(!told.contains("has no effect"), "{told}");
+    let note = warnings(WIRED, &["scenario.profile='ns3-3.44'"]);
+    assert!(!note.contains("has no effect"), "{note}");
 }
 
 #[test]

@@ -194,15 +194,15 @@ fn dctcps_receiver_reports_which_octets_were_marked() {
         p.ends[0].write(p.now, 8 * 1448);
         p.flush();
         p.drive(at(500));
-        let (mut una, mut told) = (1u64, 0);
+        let (mut una, mut acked_with_ece) = (1u64, 0);
         for (_, _, s) in p.log.iter().filter(|l| l.1 == 1 && !l.2.flags.has(Flags::SYN)) {
             let ack = u64::from(s.ack.0.wrapping_sub(0xffff_f000));
             if s.flags.has(Flags::ECE) {
-                told += ack.saturating_sub(una);
+                acked_with_ece += ack.saturating_sub(una);
             }
             una = una.max(ack);
         }
-        assert_eq!(told, marks.len() as u64 * 1448, "{marks:?}");
+        assert_eq!(acked_with_ece, marks.len() as u64 * 1448, "{marks:?}");
         assert_eq!(p.ends[0].counters().delivered_ce, marks.len() as u64, "{marks:?}");
     }
 }
@@ -221,11 +221,11 @@ fn accurate_feedback_counts_every_mark() {
         p.flush();
         p.drive_until(at(60_000), |p| p.backlog[0] == 0 && p.ends[0].is_all_acked());
         p.drive(p.now + ms(100));
-        let (told, arrived) = (p.ends[0].counters().delivered_ce, p.ends[1].counters().ce_received);
-        assert_eq!(told, arrived, "seed {seed}");
+        let (reported, arrived) = (p.ends[0].counters().delivered_ce, p.ends[1].counters().ce_received);
+        assert_eq!(reported, arrived, "seed {seed}");
         assert!((arrived as f64 / 300.0 - chance).abs() < 0.1, "seed {seed}: {arrived}");
         assert!(p.log.iter().filter(|l| l.2.len > 0).all(|l| l.2.ecn == Ecn::Ect1));
-        assert_eq!(p.ends[0].info().delivered_ce, told);
+        assert_eq!(p.ends[0].info().delivered_ce, reported);
     }
 }
 

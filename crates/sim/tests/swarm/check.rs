@@ -58,8 +58,8 @@ fn remove_traces(seed: u64, folder: &Path) {
 
 /// Checks one scenario; `seed` only selects which of the expensive checks it gets.
 pub fn check(seed: u64, text: &str, folder: &Path, events: &mut u64) -> Result<(), String> {
-    let told = |e: lasthop_sim::Error| e.to_string();
-    let drawn = Scenario::parse(text, "swarm.toml", folder, &[]).map_err(told)?;
+    let show = |e: lasthop_sim::Error| e.to_string();
+    let drawn = Scenario::parse(text, "swarm.toml", folder, &[]).map_err(show)?;
     let (scenario, first) = first_run(&drawn, seed)?;
     *events = first.summary()["events"].as_u64().unwrap_or(0);
 
@@ -73,26 +73,26 @@ pub fn check(seed: u64, text: &str, folder: &Path, events: &mut u64) -> Result<(
         if first.digest() == other.digest() { Ok(()) } else { Err(format!("{what}: another digest")) }
     };
     if seed.is_multiple_of(10) {
-        same("a second run", &run(&scenario, None, &mut |_| true).map_err(told)?)?;
+        same("a second run", &run(&scenario, None, &mut |_| true).map_err(show)?)?;
         *events *= 2;
     }
     if seed % 40 == 5 {
-        same("a run of to_toml", &run(&again, None, &mut |_| true).map_err(told)?)?;
+        same("a run of to_toml", &run(&again, None, &mut |_| true).map_err(show)?)?;
     }
     if seed % 40 == 15 {
         let pair = [scenario.clone(), scenario.clone()];
-        for output in run_many(&pair, 2, None, &mut |_, _| true).map_err(told)? {
+        for output in run_many(&pair, 2, None, &mut |_, _| true).map_err(show)? {
             same("two at a time", &output)?;
         }
     }
     if seed % 10 == 5 {
-        let output = run_on(2, &scenario, Files::default(), &mut |_| true).map_err(told)?;
+        let output = run_on(2, &scenario, Files::default(), &mut |_| true).map_err(show)?;
         same("on two threads", &output)?;
     }
     if seed % 40 == 25 {
         let out = folder.join(format!("{seed}-out"));
         let _none_before = fs::remove_dir_all(&out);
-        let output = run(&scenario, Some(&out), &mut |_| true).map_err(told)?;
+        let output = run(&scenario, Some(&out), &mut |_| true).map_err(show)?;
         let whole = out.join("manifest.json").is_file();
         let _best_effort = fs::remove_dir_all(&out);
         if !whole {
@@ -106,10 +106,10 @@ pub fn check(seed: u64, text: &str, folder: &Path, events: &mut u64) -> Result<(
 /// Makes the first run, in pieces for every third seed, audited at every stop. Returns the scenario
 /// that was run: shortened if it needs too many events.
 fn first_run(drawn: &Scenario, seed: u64) -> Result<(Scenario, RunOutput), String> {
-    let told = |e: lasthop_sim::Error| e.to_string();
+    let show = |e: lasthop_sim::Error| e.to_string();
     let mut scenario = drawn.clone();
     loop {
-        let mut simulation = Simulation::new(&scenario, None).map_err(told)?;
+        let mut simulation = Simulation::new(&scenario, None).map_err(show)?;
         let pieces = if seed.is_multiple_of(3) { 7 } else { 1 };
         let end = simulation.end();
         let cuts = Draw::new(seed, Purpose::Test, 0xc0ffee);
@@ -119,7 +119,7 @@ fn first_run(drawn: &Scenario, seed: u64) -> Result<(Scenario, RunOutput), Strin
         let mut cut = None;
         for t in times {
             let left = BUDGET.saturating_sub(simulation.world().work()).max(1);
-            let arrived = simulation.step(Instant(t), left).map_err(told)?;
+            let arrived = simulation.step(Instant(t), left).map_err(show)?;
             let wrong = simulation.world().audit();
             if !wrong.is_empty() {
                 return Err(format!("at {}: {}", simulation.now(), wrong.join("; ")));
@@ -130,13 +130,13 @@ fn first_run(drawn: &Scenario, seed: u64) -> Result<(Scenario, RunOutput), Strin
             }
         }
         let Some(at) = cut else {
-            let output = simulation.finish().map_err(told)?;
+            let output = simulation.finish().map_err(show)?;
             return balanced(&output).map(|()| (scenario, output));
         };
         if at.0 < 1_000_000 {
             return Err(format!("{BUDGET} events and packets by {at}: does time move?"));
         }
-        scenario = scenario.with_set(&[format!("scenario.duration=\"{} us\"", at.0 / 2000)]).map_err(told)?;
+        scenario = scenario.with_set(&[format!("scenario.duration=\"{} us\"", at.0 / 2000)]).map_err(show)?;
     }
 }
 

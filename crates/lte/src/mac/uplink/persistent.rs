@@ -191,8 +191,8 @@ mod tests {
             // Two retransmissions never coincide: the first transmission of the later one would
             // have been moved.
             let brute = times(b, q).any(|(t, k)| mine.iter().any(|(s, j)| *s == t && (k == 0 || *j == 0)));
-            let told = !active(a, p).blocks_that_meet(Tti(b), q, 3).is_empty();
-            assert_eq!(told, brute, "{a} {p} {b} {q}");
+            let closed_form = !active(a, p).blocks_that_meet(Tti(b), q, 3).is_empty();
+            assert_eq!(closed_form, brute, "{a} {p} {b} {q}");
         }
         let p = active(100, 20);
         let near = |tti, again| !p.blocks_near(Tti(tti), again).is_empty();
