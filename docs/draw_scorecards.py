@@ -138,12 +138,12 @@ def anchor(name: str, suite: str) -> str:
 def reasons(cards: Mapping[str, Sequence[Row]], suite: str) -> Iterator[str]:
     """Of each control what is neither passed nor shown, folded."""
     for name, rows in cards.items():
-        told = [row for row in rows if row.verdict in EXPLAINED]
-        if told:
+        explained = [row for row in rows if row.verdict in EXPLAINED]
+        if explained:
             items = "\n".join(
                 f"<li><b>{escape(row.id)}</b> {escape(row.title)}: {row.verdict}. "
                 f"{escape(cut(row.why))}{known(row)}</li>"
-                for row in told
+                for row in explained
             )
             yield (
                 f'<details class="cards-why" id="{anchor(name, suite)}">'

@@ -177,10 +177,10 @@ def wrong_platform(path: Path) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-m", "auditwheel", "show", str(path)], capture_output=True, text=True, check=False
     )
-    told = " ".join(done.stdout.split())
-    found = re.search(r'consistent with the following platform tag: "manylinux_(\d+)_(\d+)_', told)
+    output = " ".join(done.stdout.split())
+    found = re.search(r'consistent with the following platform tag: "manylinux_(\d+)_(\d+)_', output)
     if done.returncode or not found:
-        return [f"auditwheel: {told or done.stderr}"]
+        return [f"auditwheel: {output or done.stderr}"]
     least = (int(found[1]), int(found[2]))
     wrong = [] if least <= GLIBC else [f"it needs glibc {least[0]}.{least[1]}"]
     tags = PurePosixPath(path.name).stem.rsplit("-", 1)[1].split(".")

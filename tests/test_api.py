@@ -143,12 +143,12 @@ def test_a_change_while_stepping_is_that_of_the_scenario() -> None:
 def test_many_runs_come_in_order_and_do_not_depend_on_jobs(tmp_path: Path) -> None:
     base = lh.Scenario.parse(WIRED)
     family = [base.with_(seed=n) for n in range(1, 5)]
-    told: list[tuple[int, int]] = []
-    one = lh.run_many(family, jobs=1, progress=lambda done, total: told.append((done, total)))
+    calls: list[tuple[int, int]] = []
+    one = lh.run_many(family, jobs=1, progress=lambda done, total: calls.append((done, total)))
     two = lh.run_many(family, jobs=2, outs=[tmp_path / str(n) for n in range(4)])
     assert [r.manifest["seed"] for r in one] == [1, 2, 3, 4]
     assert [as_dicts(r) for r in one] == [as_dicts(r) for r in two]
-    assert told[-1] == (4, 4)
+    assert calls[-1] == (4, 4)
     with pytest.raises(ValueError, match="4 scenarios need as many folders, not 1"):
         lh.run_many(family, outs=[tmp_path / "x"])
 

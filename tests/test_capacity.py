@@ -183,9 +183,9 @@ def test_the_command_writes_the_trace_and_says_what_a_replay_loses(
     assert "left out" in shown.stdout
     assert "download" in shown.stdout
     assert Path("phone.down").read_text().splitlines()[-1] == "2000"
-    told = json.loads(run("--json", "--format", "netem-trace", "--compare", "reno", "--compare", "cubic").stdout)
-    assert [c["cc"] for c in told["compared"]] == ["reno", "cubic"]
-    assert told["to"] == "phone"
+    printed = json.loads(run("--json", "--format", "netem-trace", "--compare", "reno", "--compare", "cubic").stdout)
+    assert [c["cc"] for c in printed["compared"]] == ["reno", "cubic"]
+    assert printed["to"] == "phone"
     assert "RepeatedBwPatternConfig" in json.loads(Path("phone.down").read_text())
     before = Path("phone.down").read_bytes()
     failed = run("--compare", "nix")

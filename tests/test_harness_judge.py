@@ -109,7 +109,7 @@ def noisy(mean: float, half: float) -> Estimate:
     return Estimate.of([mean - d, mean - d, mean, mean + d, mean + d])
 
 
-def test_the_interval_of_the_made_up_estimate_is_as_told() -> None:
+def test_the_interval_of_the_made_up_estimate_is_as_given() -> None:
     assert noisy(10, 3).half_width == pytest.approx(3, rel=1e-3)
 
 

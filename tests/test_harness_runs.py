@@ -61,11 +61,11 @@ def files(result: StudyResult) -> dict[str, bytes]:
 def after(runs: int) -> Callable[[Event], None]:
     """Ctrl-C after so many runs."""
 
-    def told(event: Event) -> None:
+    def stop_there(event: Event) -> None:
         if event.done == runs:
             raise KeyboardInterrupt
 
-    return told
+    return stop_there
 
 
 def test_a_stopped_study_goes_on_where_it_stopped_and_leaves_the_same_bytes(folder: Path) -> None:  # noqa: F811
@@ -212,10 +212,10 @@ def test_failed_runs_are_named_and_the_others_kept(folder: Path) -> None:  # noq
     seen: list[Event] = []
     with pytest.raises(StudyError) as caught:
         run(folder, FakeBackend(broken, "one"), progress=seen.append)
-    told = str(caught.value)
-    assert told.startswith("3 of ")
-    assert "the first, group rates, loss 10, seed 1 (parameter set tuned): run: RuntimeError: no memory" in told
-    assert f"The others are kept in {folder.parent / 'store'}: the same command makes only these again." in told
+    message = str(caught.value)
+    assert message.startswith("3 of ")
+    assert "the first, group rates, loss 10, seed 1 (parameter set tuned): run: RuntimeError: no memory" in message
+    assert f"The others are kept in {folder.parent / 'store'}: the same command makes only these again." in message
     assert (seen[-1].failed, seen[-1].done) == (3, seen[-1].total)
     assert not (folder.parent / "out").exists()
     mended = known()

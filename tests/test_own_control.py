@@ -84,13 +84,13 @@ def test_stepping_and_many_runs_give_the_bytes_of_one_run() -> None:
 
 
 class Recorder(lh.CongestionControl):
-    """Grows by a segment per ACK and writes down what it is told."""
+    """Grows by a segment per ACK and records what it is called with."""
 
     made: ClassVar[list[Recorder]] = []
 
     def __init__(self, *, start: float = 4.0) -> None:
         self.start = start
-        self.told: list[tuple[Any, ...]] = []
+        self.calls: list[tuple[Any, ...]] = []
         self.made.append(self)
 
     def init(self, start: lh.Established) -> None:
@@ -98,24 +98,24 @@ class Recorder(lh.CongestionControl):
         assert start.initial_window == 10.0
         assert start.seed
         self.cwnd = self.start
-        self.told.append(("init", start.now, start.rtt))
+        self.calls.append(("init", start.now, start.rtt))
 
     def on_ack(self, ack: lh.AckSample) -> None:
         assert ack.now > 0
         assert ack.nxt >= ack.una
         if ack.may_grow:
             self.cwnd += 1
-        self.told.append(("ack", ack.now, ack.una, ack.rtt))
+        self.calls.append(("ack", ack.now, ack.una, ack.rtt))
 
     def on_round(self, ack: lh.AckSample) -> None:
-        self.told.append(("round", ack.now))
+        self.calls.append(("round", ack.now))
 
     def on_loss(self, loss: lh.Congestion) -> None:
         super().on_loss(loss)
-        self.told.append(("loss", loss.signal))
+        self.calls.append(("loss", loss.signal))
 
     def on_recovered(self, now: float) -> None:
-        self.told.append(("recovered", now))
+        self.calls.append(("recovered", now))
 
 
 def test_callbacks_come_in_order_with_what_happened() -> None:
@@ -125,17 +125,17 @@ def test_callbacks_come_in_order_with_what_happened() -> None:
     assert (sender.flow, sender.end, receiver.end) == ("f", "from", "to")
     assert sender.start == 6.0
     # 40 ms there and back, and two SYNs of 60 bytes at 2 Mbit/s.
-    kind, now, rtt = sender.told[0]
+    kind, now, rtt = sender.calls[0]
     assert kind == "init"
     assert rtt == pytest.approx(0.04 + 2 * 60 * 8 / 2e6)
     assert now == pytest.approx(rtt)
-    words = [t[0] for t in sender.told]
+    words = [t[0] for t in sender.calls]
     assert words[1] == "round"  # the first ACK of data ends the round that began with the handshake
     assert words.count("loss") == words.count("recovered") > 5
     assert words.index("loss") < words.index("recovered")
-    rounds = [t[1] for t in sender.told if t[0] == "round"]
+    rounds = [t[1] for t in sender.calls if t[0] == "round"]
     assert all(b - a > 0.04 for a, b in itertools.pairwise(rounds))
-    assert [t[0] for t in receiver.told] == ["init"]
+    assert [t[0] for t in receiver.calls] == ["init"]
 
 
 class Paced(Recorder):

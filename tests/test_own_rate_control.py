@@ -82,7 +82,7 @@ def test_the_encoder_follows_the_target_of_the_class_and_of_its_parameters() -> 
 
 
 class Recorder(lh.RateControl):
-    """Keeps what it is told, and has a window."""
+    """Records what it is called with, and has a window."""
 
     reports: ClassVar[list[lh.MediaReport]] = []
     sent: ClassVar[list[lh.SentMedia]] = []

@@ -130,11 +130,11 @@ Found: TypeAlias = dict[tuple[str | None, str], str]
 def found(text: str, sets: tuple[str, ...]) -> tuple[Found, Found]:
     """Errors and warnings by key and message, with all that they say."""
     try:
-        told, errors = lh.Scenario.parse(text, set=list(sets)).warnings, False
+        diagnostics, errors = lh.Scenario.parse(text, set=list(sets)).warnings, False
     except lh.LasthopError as error:
-        told, errors = error.diagnostics, True
-    said: Found = {(d["key"], d["message"]): f"{d['message']}; {d['help'] or ''}" for d in told}
-    return (said, {}) if errors else ({}, said)
+        diagnostics, errors = error.diagnostics, True
+    texts: Found = {(d["key"], d["message"]): f"{d['message']}; {d['help'] or ''}" for d in diagnostics}
+    return (texts, {}) if errors else ({}, texts)
 
 
 def remedies(said: str) -> Iterator[tuple[str, str]]:

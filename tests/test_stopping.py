@@ -162,7 +162,7 @@ def test_what_may_never_end_is_not_read(start: Start, room: Path) -> None:
     """A pipe without a writer, an infinite device, a file larger than any script."""
     subprocess.run(["mkfifo", "pipe"], check=True)
     Path("long.pkt").write_bytes(b"\n" * (17 << 20))
-    for command, told in (
+    for command, message in (
         (("import-trace", "pipe", "cell.down"), "pipe is not a regular file"),
         (("import-trace", "/dev/zero", "cell.down"), "/dev/zero is not a regular file"),
         (("packetdrill", "pipe"), "'pipe' is not a regular file"),
@@ -170,7 +170,7 @@ def test_what_may_never_end_is_not_read(start: Start, room: Path) -> None:
         (("packetdrill", "long.pkt"), "larger than 16 MiB"),
     ):
         _, err = start(*command).communicate(timeout=20)
-        assert told in err, command
+        assert message in err, command
     assert not (room / "cell.down").exists()
 
 

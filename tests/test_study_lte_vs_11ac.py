@@ -98,7 +98,7 @@ def test_factors_and_bands_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "told"),
+    ("statement", "message"),
     [
         ("thr bic A > U", "no colon"),
         ("bic: A > U", "names no metric"),
@@ -111,8 +111,8 @@ def test_factors_and_bands_are_read() -> None:
         ("thr bic: in 1", "a band is written"),
     ],
 )
-def test_what_cannot_be_read_is_refused(statement: str, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_what_cannot_be_read_is_refused(statement: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         parse(statement)
 
 

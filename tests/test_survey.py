@@ -53,7 +53,7 @@ def test_a_map_is_a_grid(sites: lh.Scenario) -> None:
         assert math.isclose(a, b, abs_tol=1e-3)
 
 
-def test_mistakes_are_told(sites: lh.Scenario) -> None:
+def test_mistakes_are_reported(sites: lh.Scenario) -> None:
     wired = lh.Scenario.load(bundled()["dumbbell"])
     with pytest.raises(lh.LasthopError, match="needs cells"):
         wired.geometry()
@@ -73,15 +73,15 @@ def test_the_commands_write_tables_and_pictures(tmp_path: Path) -> None:
     runner = CliRunner()
     done = runner.invoke(main, ["survey", "lte-7-sites", "--drops", "2", "--out", str(tmp_path / "s"), "--json"])
     assert done.exit_code == 0, done.output
-    told = json.loads(done.stdout)
-    assert told["ues"] == 84
-    assert told["percentiles"]["sinr_db"]["5"] < told["percentiles"]["sinr_db"]["95"]
+    printed = json.loads(done.stdout)
+    assert printed["ues"] == 84
+    assert printed["percentiles"]["sinr_db"]["5"] < printed["percentiles"]["sinr_db"]["95"]
     done = runner.invoke(main, ["rem", "lte-7-sites", "--step", "100", "--out", str(tmp_path / "m"), "--json"])
     assert done.exit_code == 0, done.output
-    told = json.loads(done.stdout)
-    assert {Path(f).name for f in told["written"]} == {"rem.parquet", "rem-rsrp.png", "rem-sinr.png"}
-    assert pq.read_table(tmp_path / "m" / "rem.parquet").num_rows == told["places"]
-    assert all(Path(f).stat().st_size > 1000 for f in told["written"])
+    printed = json.loads(done.stdout)
+    assert {Path(f).name for f in printed["written"]} == {"rem.parquet", "rem-rsrp.png", "rem-sinr.png"}
+    assert pq.read_table(tmp_path / "m" / "rem.parquet").num_rows == printed["places"]
+    assert all(Path(f).stat().st_size > 1000 for f in printed["written"])
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "docs" / "calibration").glob("*.toml")), ids=lambda p: p.stem)

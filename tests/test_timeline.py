@@ -92,7 +92,7 @@ def test_it_is_drawn_with_a_lane_per_node(tmp_path: Path) -> None:
     assert "report 5" in (tmp_path / "way.svg").read_text() or (tmp_path / "way.svg").stat().st_size > 1000
 
 
-def test_mistakes_are_told() -> None:
+def test_mistakes_are_reported() -> None:
     made = Results(Made())
     assert find_packet(made.packets, "ftp", 0) == 7
     for call, text in (

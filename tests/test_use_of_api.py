@@ -25,19 +25,19 @@ def wired() -> lh.Scenario:
 
 def test_another_thread_gets_an_exception_that_it_can_catch(wired: lh.Scenario) -> None:
     simulation = wired.simulate()
-    told: list[Exception] = []
+    raised: list[Exception] = []
 
     def look() -> None:
         try:
             _ = simulation.now
         except Exception as error:
-            told.append(error)
+            raised.append(error)
 
     thread = threading.Thread(target=look)
     thread.start()
     thread.join()
-    assert [type(e) for e in told] == [RuntimeError]
-    assert "thread 'MainThread', which made it" in str(told[0])
+    assert [type(e) for e in raised] == [RuntimeError]
+    assert "thread 'MainThread', which made it" in str(raised[0])
     simulation.step_until(0.5)
 
 
@@ -83,7 +83,7 @@ def test_not_a_number_is_no_contradiction(wired: lh.Scenario) -> None:
         simulation.set("link.path.rate", float("nan"))
 
 
-def test_progress_is_shown_or_told(wired: lh.Scenario) -> None:
+def test_progress_is_drawn_or_printed(wired: lh.Scenario) -> None:
     wrong: Any = 3
     with pytest.raises(TypeError, match="True, False or a function, not 3"):
         wired.run(progress=wrong)

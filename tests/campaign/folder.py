@@ -43,7 +43,7 @@ def write(
         ("reason", pa.string()),
     ]
     pq.write_table(pa.Table.from_pylist(list(failures), pa.schema(columns)), folder / "failures.parquet")
-    told: dict[str, Any] = {
+    content: dict[str, Any] = {
         "name": "bloat",
         "description": "Buffers, AQM and congestion control",
         "digest": "0f" * 32,
@@ -63,7 +63,7 @@ def write(
         "failures": [dict(f) for f in failures],
         **about,
     }
-    (folder / "campaign.json").write_text(json.dumps(told), encoding="utf-8")
+    (folder / "campaign.json").write_text(json.dumps(content), encoding="utf-8")
     (folder / "campaign.toml").write_text(toml, encoding="utf-8")
     return folder
 

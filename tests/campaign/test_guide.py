@@ -25,9 +25,9 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_mistake_that_the_guide_quotes_is_shown_as_it_says() -> None:
     (quoted,) = re.findall(r"```text\n(error:.*?)\n```", GUIDE, re.DOTALL)
     Path("campaign.toml").write_text(FILE.replace('"reno", "cubic", "bbr"', '"renno", "cubic", "bbr"'))
-    with pytest.raises(LasthopError) as told:
+    with pytest.raises(LasthopError) as raised:
         Campaign.load("campaign.toml")
-    assert str(told.value).rstrip() == quoted
+    assert str(raised.value).rstrip() == quoted
 
 
 def test_each_override_of_the_guide_fits_its_file() -> None:

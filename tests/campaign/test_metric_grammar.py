@@ -35,9 +35,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def refused(text: str) -> MetricError:
-    with pytest.raises(MetricError) as told:
+    with pytest.raises(MetricError) as raised:
         Metric.parse("m", text)
-    return told.value
+    return raised.value
 
 
 # Mistakes
@@ -311,8 +311,8 @@ def check_any(text: str) -> None:
     error = None
     try:
         metric = Metric.parse("m", text)
-    except MetricError as told:
-        error = told
+    except MetricError as raised:
+        error = raised
     if error is None:
         assert Metric.parse("m", str(metric)) == metric
         return

@@ -48,12 +48,12 @@ def test_the_table_has_a_row_for_each_point_with_means_and_intervals(bloat: Path
 
 
 def test_json_has_each_point_with_its_interval(bloat: Path) -> None:
-    told = json.loads(run("results", str(bloat), "--json", "--metric", "rtt", "--level", "99 %").output)
-    assert (told["campaign"], told["level"], told["runs"], told["failures"]) == ("bloat", 0.99, 180, 1)
-    assert told["units"] == {"rtt": "ms"}
-    assert len(told["points"]) == 36
+    printed = json.loads(run("results", str(bloat), "--json", "--metric", "rtt", "--level", "99 %").output)
+    assert (printed["campaign"], printed["level"], printed["runs"], printed["failures"]) == ("bloat", 0.99, 180, 1)
+    assert printed["units"] == {"rtt": "ms"}
+    assert len(printed["points"]) == 36
     expected = tidy(synthetic.table()).estimates("rtt", 0.99)
-    for point in told["points"]:
+    for point in printed["points"]:
         rtt = point["metrics"]["rtt"]
         e = expected[tuple(point["labels"].values())]
         assert (rtt["mean"], rtt["low"], rtt["high"], rtt["n"]) == (e.mean, e.low, e.high, e.n)
@@ -76,8 +76,8 @@ def test_undecided_and_missing_values_are_named(tmp_path: Path) -> None:
     assert "? 1 undecided: the interval is too wide after the rule's most runs, 5" in lines
     assert "? 1 undecided: too few of the rule's at most 5 runs have a value" in lines
     assert any(line.startswith("* 1 value is missing") for line in lines)
-    told = json.loads(run("results", str(where), "--json").output)
-    assert [p["metrics"]["m"]["verdict"] for p in told["points"]] == ["undecided", "undecided"]
+    printed = json.loads(run("results", str(where), "--json").output)
+    assert [p["metrics"]["m"]["verdict"] for p in printed["points"]] == ["undecided", "undecided"]
 
 
 def test_a_point_that_the_rule_left_without_a_value_names_that_as_the_reason(tmp_path: Path) -> None:
@@ -94,17 +94,17 @@ def test_a_point_that_the_rule_left_without_a_value_names_that_as_the_reason(tmp
     assert "? 1 undecided: no run has a value of m" in lines
     assert "? 1 undecided: a run has failed" in lines
     assert [line.split()[1] for line in lines[1:3]] == ["5", "5"]
-    told = json.loads(run("results", str(where), "--json").output)["points"]
-    assert [p["metrics"]["m"]["why"] for p in told] == ["no run has a value of m", "a run has failed"]
+    printed = json.loads(run("results", str(where), "--json").output)["points"]
+    assert [p["metrics"]["m"]["why"] for p in printed] == ["no run has a value of m", "a run has failed"]
 
 
 def test_intervals_of_other_metrics_and_levels_allow_for_the_rule(tmp_path: Path) -> None:
     where = folder.write(tmp_path / "r", until="ci99(rtt) < 50 %, min 5, max 40")
     lines = run("results", str(where)).output.splitlines()
     assert lines[-1].endswith("intervals are of 99 % and allow for the rule ci99(rtt) < 50 %, min 5, max 40")
-    told = json.loads(run("results", str(where), "--json", "--level", "95 %").output)
+    printed = json.loads(run("results", str(where), "--json", "--level", "95 %").output)
     plain = tidy(synthetic.table()).estimates("goodput", 0.95)
-    for point in told["points"]:
+    for point in printed["points"]:
         goodput = point["metrics"]["goodput"]
         e = plain[tuple(point["labels"].values())]
         assert goodput["high"] - goodput["low"] > 1.1 * (e.high - e.low)
@@ -129,9 +129,9 @@ def test_a_variant_without_a_value_does_not_widen_the_others(tmp_path: Path) -> 
     )
     with_dead = folder.write(tmp_path / "r", synthetic.table({"v": ["a", "b", "dead"]}, metrics))
     without = folder.write(tmp_path / "s", synthetic.table({"v": ["a", "b"]}, metrics))
-    told, alone = (json.loads(run("compare", str(f), "--by", "v", "--json").output) for f in (with_dead, without))
-    assert (told["family"], len(told["differences"])) == (1, 3)
-    assert told["differences"][0] == alone["differences"][0]
+    printed, alone = (json.loads(run("compare", str(f), "--by", "v", "--json").output) for f in (with_dead, without))
+    assert (printed["family"], len(printed["differences"])) == (1, 3)
+    assert printed["differences"][0] == alone["differences"][0]
     assert "the 1 intervals" not in run("compare", str(with_dead), "--by", "v").output
 
 
@@ -140,9 +140,9 @@ def test_an_answer_of_many_rows_is_printed_batch_by_batch(tmp_path: Path) -> Non
     many = "SELECT range AS n, range * 0.5 AS h, 'x' AS t FROM range(120001)"
     rows = run("results", str(where), "--sql", many, "--csv").output.splitlines()
     assert (rows[0], rows[1], rows[-1], len(rows)) == ('"n","h","t"', '0,0.0,"x"', '120000,60000.0,"x"', 120_002)
-    told = json.loads(run("results", str(where), "--sql", many, "--json").output)
-    assert told["columns"] == ["n", "h", "t"]
-    assert told["rows"][-1] == [120000, 60000.0, "x"]
+    printed = json.loads(run("results", str(where), "--sql", many, "--json").output)
+    assert printed["columns"] == ["n", "h", "t"]
+    assert printed["rows"][-1] == [120000, 60000.0, "x"]
     lines = run("results", str(where), "--sql", many).output.splitlines()
     assert len(lines) == 1 + 1000 + 2
     assert lines[-1] == "These are the first 1,000 rows; --csv and --json print all"
@@ -171,12 +171,12 @@ def test_sql_answers_over_results_failures_and_kept_tables(tmp_path: Path) -> No
     (where / "tables").mkdir()
     pq.write_table(pa.table({"cc": ["reno"], "seed": [1], "rtt_us": [7]}), where / "tables" / "tcp.parquet")
     sql = "SELECT cc, avg(goodput) AS g FROM results WHERE aqm = 'none' GROUP BY cc ORDER BY g DESC"
-    told = json.loads(run("results", str(where), "--sql", sql, "--json").output)
+    printed = json.loads(run("results", str(where), "--sql", sql, "--json").output)
     data = synthetic.table().to_pandas()
     expected = data[data["aqm"] == "none"].groupby("cc", observed=True)["goodput"].mean().sort_values(ascending=False)
-    assert told["columns"] == ["cc", "g"]
-    assert [r[0] for r in told["rows"]] == list(expected.index)
-    assert [r[1] for r in told["rows"]] == pytest.approx(list(expected))
+    assert printed["columns"] == ["cc", "g"]
+    assert [r[0] for r in printed["rows"]] == list(expected.index)
+    assert [r[1] for r in printed["rows"]] == pytest.approx(list(expected))
     shown = run("results", str(where), "--sql", "SELECT rtt_us FROM tcp", "--csv").output
     assert shown.split() == ['"rtt_us"', "7"]
     assert run("results", str(where), "--sql", "SELECT count(*) FROM failures", "--csv").output.split()[1] == "0"
@@ -217,7 +217,7 @@ def test_a_million_rows_are_summed_right() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--metric", "gooput"], "there are: goodput, rtt"),
         (["--level", "12"], "outside of 50 %"),
@@ -226,10 +226,10 @@ def test_a_million_rows_are_summed_right() -> None:
         (["--sql", "SELECT 1", "--metric", "rtt"], "choose columns in the query"),
     ],
 )
-def test_mistakes_of_the_command_are_told(bloat: Path, words: list[str], told: str) -> None:
+def test_mistakes_of_the_command_are_reported(bloat: Path, words: list[str], message: str) -> None:
     done = run("results", str(bloat), *words)
     assert done.exit_code in (1, 2)
-    assert told in done.output
+    assert message in done.output
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
@@ -240,17 +240,17 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_compare_pairs_labels_at_equal_other_labels_and_seeds(bloat: Path) -> None:
-    told = json.loads(run("compare", str(bloat), "--by", "cc", "--metric", "rtt", "--json").output)
-    assert (told["by"], told["family"], len(told["differences"])) == ("cc", 36, 36)
-    first = told["differences"][0]
+    printed = json.loads(run("compare", str(bloat), "--by", "cc", "--metric", "rtt", "--json").output)
+    assert (printed["by"], printed["family"], len(printed["differences"])) == ("cc", 36, 36)
+    first = printed["differences"][0]
     assert first["at"] == {"buffer": "50 kB", "aqm": "none"}
     assert (first["first"], first["second"], first["n"], first["unpaired"]) == ("reno", "cubic", 5, 0)
     at = {"buffer": "50 kB", "aqm": "none"}
     pairs = [synthetic.rtt({**at, "cc": "reno"}, s) - synthetic.rtt({**at, "cc": "cubic"}, s) for s in range(1, 6)]
     assert first["mean"] == pytest.approx(sum(pairs) / 5)
-    assert {d["answer"] for d in told["differences"]} <= {"higher", "lower", "undecided"}
+    assert {d["answer"] for d in printed["differences"]} <= {"higher", "lower", "undecided"}
     by_key = json.loads(run("compare", str(bloat), "--by", "key.of.cc", "--metric", "rtt", "--json").output)
-    assert by_key == told
+    assert by_key == printed
 
 
 def test_compare_says_what_common_seeds_saved_and_what_is_undecided(tmp_path: Path) -> None:
@@ -262,13 +262,13 @@ def test_compare_says_what_common_seeds_saved_and_what_is_undecided(tmp_path: Pa
     }
     metrics = synthetic.one("ms", lambda at, s: 100 * synthetic.noise(s) + shift[at["v"]](s))
     where = folder.write(tmp_path / "r", synthetic.table({"v": ["a", "b", "c"]}, metrics))
-    told = json.loads(run("compare", str(where), "--by", "v", "--json").output)["differences"]
-    assert [(d["first"], d["second"], d["answer"]) for d in told] == [
+    printed = json.loads(run("compare", str(where), "--by", "v", "--json").output)["differences"]
+    assert [(d["first"], d["second"], d["answer"]) for d in printed] == [
         ("a", "b", "lower"),
         ("a", "c", "undecided"),
         ("b", "c", "higher"),
     ]
-    assert told[0]["variance_factor"] > 1e6
+    assert printed[0]["variance_factor"] > 1e6
     lines = run("compare", str(where), "--by", "v").output.splitlines()
     assert lines[0].split()[:2] == ["metric", "v"]
     assert "undecided (interval contains zero" in lines[2]

@@ -78,17 +78,17 @@ def test_a_campaign_leaves_its_table_and_goes_on_where_it_was() -> None:
 
 def test_the_table_of_sweep_is_that_of_results_also_with_a_rule() -> None:
     """The rule's intervals, the marks of undecided points, and the same digits."""
-    told = sweep(
+    done = sweep(
         "c.toml", "--until=ci95(goodput) < 0.01 %, min 5, max 6", "--set=campaign.seeds=5", "--set=link.path.loss=1 %"
     )
-    assert told.exit_code == 0, told.output
+    assert done.exit_code == 0, done.output
     shown = CliRunner().invoke(main, ["results", "results/small"]).stdout.splitlines()
-    assert told.stdout.splitlines()[: len(shown)] == shown
+    assert done.stdout.splitlines()[: len(shown)] == shown
     assert shown[1].endswith("?")
     assert "? 2 undecided: the interval is too wide after the rule's most runs, 6" in shown
 
 
-def test_a_figure_that_is_left_out_is_told() -> None:
+def test_a_figure_that_is_left_out_is_named() -> None:
     Path("late.py").write_text("def none(run):\n    return None\n")
     Path("c.toml").write_text(
         CAMPAIGN + 'none = { python = "late.py:none", unit = "s" }\n[figure.empty]\nkind = "rank"\nmetric = "none"\n'
@@ -169,12 +169,12 @@ def test_shards_fill_one_store() -> None:
 def test_mistakes_have_exit_codes_and_one_json_object(args: tuple[str, ...], code: int, message: str) -> None:
     result = sweep(*args)
     assert (result.exit_code, message in result.stderr) == (code, True), result.output
-    told = sweep_json(*args, code=code)["error"]
-    assert message in json.dumps(told, ensure_ascii=False)
+    error = sweep_json(*args, code=code)["error"]
+    assert message in json.dumps(error, ensure_ascii=False)
     assert not Path("results").exists()
 
 
-def test_a_failed_run_is_told_and_ends_with_1() -> None:
+def test_a_failed_run_is_reported_and_ends_with_1() -> None:
     Path("cc.py").write_text(
         "from lasthop import CongestionControl\n"
         "class Fails(CongestionControl):\n    def on_ack(self, ack):\n        raise ValueError('no idea')\n"

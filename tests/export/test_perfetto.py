@@ -56,9 +56,9 @@ def test_packets_are_those_of_the_table(run: Results, tmp_path: Path) -> None:
     sent = {p["packet"]: p for p in packets if p["event"] == "sent"}
     for node in ("server", "client"):
         for event in ("sent", "received"):
-            told = [(t, (e.flow_ids or e.terminating_flow_ids)[0] - 1) for t, e in trace.at("nodes", node, event)]
+            traced = [(t, (e.flow_ids or e.terminating_flow_ids)[0] - 1) for t, e in trace.at("nodes", node, event)]
             rows = [p for p in packets if p["node"] == node and p["event"] == event]
-            assert told == [(nanoseconds(p["time_s"]), p["packet"]) for p in rows]
+            assert traced == [(nanoseconds(p["time_s"]), p["packet"]) for p in rows]
     slices = {}
     for track, events in trace.events.items():
         if trace.names[track] != ("flows", "ftp", "packets"):
@@ -80,9 +80,9 @@ def test_packets_are_those_of_the_table(run: Results, tmp_path: Path) -> None:
 def test_counters_and_states_are_those_of_the_table(run: Results, tmp_path: Path) -> None:
     export_run(run, "perfetto", tmp_path / "out")
     trace = Decoded(tmp_path / "out")
-    told = [(t, e.double_counter_value) for t, e in trace.at("flows", "ftp", "snd_cwnd")]
+    traced = [(t, e.double_counter_value) for t, e in trace.at("flows", "ftp", "snd_cwnd")]
     rows = [(nanoseconds(r["time_s"]), r["snd_cwnd"]) for r in run.tcp.to_pylist()]
-    assert told == [row for i, row in enumerate(rows) if not i or rows[i - 1][1] != row[1]]
+    assert traced == [row for i, row in enumerate(rows) if not i or rows[i - 1][1] != row[1]]
     states = trace.at("flows", "ftp", "ca_state")
     assert {e.name for _, e in states if e.type == Event.TYPE_SLICE_BEGIN} == set(run.tcp["ca_state"].to_pylist())
     # Without a gap: a state ends when the next one begins.
@@ -111,8 +111,8 @@ def test_stages_are_slices_below_their_place(tmp_path: Path) -> None:
 def test_drops_stand_at_their_place(run: Results, tmp_path: Path) -> None:
     export_run(run, "perfetto", tmp_path / "out")
     trace = Decoded(tmp_path / "out")
-    told = Counter(names[1] for t, names in trace.names.items() if names[0] == "drops" for _ in trace.events[t])
-    assert told == Counter(run.drops["where"].to_pylist())
+    traced = Counter(names[1] for t, names in trace.names.items() if names[0] == "drops" for _ in trace.events[t])
+    assert traced == Counter(run.drops["where"].to_pylist())
 
 
 def test_an_interval_and_pieces(run: Results, tmp_path: Path) -> None:

@@ -122,20 +122,20 @@ def test_packets_and_samples_are_those_of_the_tables(run: Results, contained: di
     for trace in contained["traces"]:
         flow = flows[trace["title"]]
         for name, event in (("packet_sent", "sent"), ("packet_received", "received")):
-            told = [
+            logged = [
                 (e["time"], e["data"]["packet"], e["data"]["raw"]["length"], e["data"]["header"]["seq"])
                 for e in trace["events"]
                 if e["name"] == f"tcp:{name}"
             ]
             rows = [p for p in packets if (p["flow"], p["node"], p["event"]) == (flow["flow"], flow["src"], event)]
-            assert told == [(round(p["time_s"] * 1000, 6), p["packet"], p["size"], p["seq"] or 0) for p in rows]
+            assert logged == [(round(p["time_s"] * 1000, 6), p["packet"], p["size"], p["seq"] or 0) for p in rows]
         times = [e["time"] for e in trace["events"]]
         assert times == sorted(times)
         # The last value of each metric is that of the last sample.
         last: dict[str, Any] = {}
         for e in trace["events"]:
             if e["name"] == "tcp:recovery_metrics_updated":
-                assert all(last.get(k) != v for k, v in e["data"].items()), "only changes are told"
+                assert all(last.get(k) != v for k, v in e["data"].items()), "only changes are written"
                 last.update(e["data"])
         sample = [row for row in run.tcp.to_pylist() if row["flow"] == flow["flow"]][-1]
         assert last["smoothed_rtt"] == round(sample["rtt_us"] / 1000, 6)

@@ -106,10 +106,10 @@ def test_the_command_line(tmp_path: Path) -> None:
     head, line = shown.stdout.splitlines()
     assert head == f"ftp  server -> client  sampled at {last:.9g} s"
     assert line.startswith("\t reno rto:")
-    told = json.loads(CliRunner().invoke(main, ["ss", str(run), "--at", "2.5s", "--flow", "ftp", "--json"]).stdout)
-    assert told["at_s"] == 2.5
-    assert told["sockets"][0]["line"] == line.strip()
-    assert told["sockets"][0]["sample"]["time_s"] == last
+    printed = json.loads(CliRunner().invoke(main, ["ss", str(run), "--at", "2.5s", "--flow", "ftp", "--json"]).stdout)
+    assert printed["at_s"] == 2.5
+    assert printed["sockets"][0]["line"] == line.strip()
+    assert printed["sockets"][0]["sample"]["time_s"] == last
     assert CliRunner().invoke(main, ["ss", str(run), "--at", "-1s"]).exit_code == 2
     assert CliRunner().invoke(main, ["ss", str(run), "--at", "soon"]).exit_code == 2
 

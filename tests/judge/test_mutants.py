@@ -34,7 +34,7 @@ def test_each_mutant_fails_by_the_check_that_names_it(tmp_path: Path) -> None:
     assert all(m["found"] and m["verdict"] == "fail" and m["failed"] == ["pass.1"] for m in found)
 
 
-def test_a_mutant_that_is_not_found_is_told(tmp_path: Path) -> None:
+def test_a_mutant_that_is_not_found_is_reported(tmp_path: Path) -> None:
     text = (HERE / "mutants.toml").read_text(encoding="utf-8")
     (tmp_path / "controls.py").write_text((HERE / "controls.py").read_text(encoding="utf-8"), encoding="utf-8")
     file = tmp_path / "weak.toml"

@@ -76,8 +76,8 @@ def test_a_packet_is_followed_by_keyboard(drive: Results, sheet: Sheet, tmp_path
     rows = page.locator(".life tbody tr")
     expect(rows.first).to_contain_text("sent at server")
     steps = sum(r["packet"] == 0 for r in drive.steps.to_pylist())
-    told = sum(r["packet"] == 0 for r in drive.packets.to_pylist())
-    expect(rows).to_have_count(steps + told)
+    events = sum(r["packet"] == 0 for r in drive.packets.to_pylist())
+    expect(rows).to_have_count(steps + events)
     page.keyboard.press("ArrowRight")
     expect(page.locator(".life caption")).not_to_contain_text("Packet 0 of")
     expect(page.get_by_text("output.explain = true").last).to_be_visible()
@@ -109,13 +109,13 @@ def test_a_packet_is_followed_from_its_writing_to_its_acknowledgement(explained:
         for _ in range(9):
             page.keyboard.press("ArrowRight")
         expect(page.locator(".life caption")).to_contain_text("Packet 8 of ftp")
-        told = [row.locator("td").all_inner_texts() for row in page.locator(".life tbody tr").all()]
+        shown = [row.locator("td").all_inner_texts() for row in page.locator(".life tbody tr").all()]
     rows = [r for r in explained.packets.to_pylist() if r["packet"] == 8]
     sent, received = rows[0], rows[-1]
     stages = [r for r in explained.stages.to_pylist() if r["packet"] == 8]
-    words = [row[3] for row in told]
+    words = [row[3] for row in shown]
     for stage in stages:
-        row = told[words.index(f"{stage['stage']} ({stage['where']})")]
+        row = shown[words.index(f"{stage['stage']} ({stage['where']})")]
         assert float(row[1].removesuffix(" ms")) == pytest.approx(
             (stage["start_ns"] - sent["time_s"] * 1e9) / 1e6, abs=1e-3
         )

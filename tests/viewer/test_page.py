@@ -146,8 +146,8 @@ def test_runs_are_compared(sheet: Sheet, tmp_path: Path) -> None:
     sheet.opened(runs_report(runs), tmp_path)
     expect(sheet.page.locator("h1")).to_have_text("one, two · Lasthop")
     what, table = (sheet.page.get_by_role("region", name=name) for name in ("Differences", "Comparison of runs"))
-    told = [row.locator("th, td").all_text_contents() for row in what.locator("tbody tr").all()]
-    assert told == [["scenario", "dumbbell", "dumbbell"], ["seed", "1", "9"], ["duration", "2 s", "2 s"]]
+    cells = [row.locator("th, td").all_text_contents() for row in what.locator("tbody tr").all()]
+    assert cells == [["scenario", "dumbbell", "dumbbell"], ["seed", "1", "9"], ["duration", "2 s", "2 s"]]
     expect(table.locator("thead th").nth(2)).to_have_text("one")
     rates = [r.flows.to_pylist()[0]["goodput_bps"] for r in runs.values()]
     row = table.locator("tbody tr", has_text="Goodput").first

@@ -239,13 +239,13 @@ def test_a_cause_that_fills_a_moment_has_a_band_of_its_own() -> None:
     assert all({"cause": p["cause"], "place": p["place"]} in part["parts"] for p in parts[:2])
 
 
-def test_progress_of_an_explanation_is_told(viewer: Viewer, run: Results) -> None:
+def test_progress_of_an_explanation_is_reported(viewer: Viewer, run: Results) -> None:
     """From 0 to 1 and never back; nobody asks, or it is over: there is none."""
     full = lh.Scenario.parse(WIRED).with_({"output.explain": True}).run()
-    told: list[tuple[str, float]] = []
-    flows = {f["flow"] for f in explained(full, lambda flow, part: told.append((flow, part)))}
-    assert {flow for flow, _ in told} == flows
-    parts = [part for _, part in told]
+    reported: list[tuple[str, float]] = []
+    flows = {f["flow"] for f in explained(full, lambda flow, part: reported.append((flow, part)))}
+    assert {flow for flow, _ in reported} == flows
+    parts = [part for _, part in reported]
     assert parts[0] == 0
     assert parts == sorted(parts)
     assert parts[-1] == pytest.approx(1)

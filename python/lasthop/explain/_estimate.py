@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 #: Moments at which queues of a flow of datagrams are looked at.
 MOMENTS = 100
 #: A cause that may be one of several is reported from this share on.
-TOLD = 0.02
+LEAST_SHARE = 0.02
 
 
 def estimated_budget(results: Results, row: dict[str, Any], start_ns: int | None, end_ns: int | None) -> Budget:
@@ -109,7 +109,7 @@ def indistinct(budget: Budget) -> list[str]:
         f"The samples cannot distinguish {_either(names)}{_at(list(places[names]))}: one of them, or all, took "
         f"{100 * share:.0f} %. To distinguish them {RECORD}."
         for names, share in shares.items()
-        if share >= TOLD
+        if share >= LEAST_SHARE
     ]
 
 

@@ -57,10 +57,10 @@ def parting(data: Data) -> Figure:
                 for r, value in zip(rates, of_median, strict=True):
                     append(each, metric=key, network=network, size=size, rate=float(r), transport=t, from_median=value)
         row[0].set_yticks(range(len(shown)), [transport_name(t) for t in shown])
-        told = f"{METRICS[key].name}: from the median [%]"
-        bar = below.colorbar(image, ax=row.tolist(), label=told, extend="both", pad=0.01, aspect=15)
+        title = f"{METRICS[key].name}: from the median [%]"
+        bar = below.colorbar(image, ax=row.tolist(), label=title, extend="both", pad=0.01, aspect=15)
         bar.ax.tick_params(labelsize=7)
-        bar.set_label(told, fontsize=8)
+        bar.set_label(title, fontsize=8)
     titles(panels[0], conditions)
     below.supxlabel("source rate of a station [Mbit/s]", fontsize=8)
     caption = (

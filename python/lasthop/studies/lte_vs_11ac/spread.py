@@ -37,12 +37,12 @@ def spread(values: Mapping[str, Estimate], equal_percent: float) -> Spread:
     centre = sum(means.values()) / len(means)
     width = means[highest] - means[lowest]
     pairs = list(itertools.combinations(values, 2))
-    apart = sum(told_apart(values[a], values[b], equal_percent) for a, b in pairs)
+    apart = sum(distinguished(values[a], values[b], equal_percent) for a, b in pairs)
     percent = 100 * width / abs(centre) if centre else 0.0
     return Spread(percent, apart, len(pairs), lowest, highest)
 
 
-def told_apart(a: Estimate, b: Estimate, equal_percent: float) -> bool:
+def distinguished(a: Estimate, b: Estimate, equal_percent: float) -> bool:
     """Different beyond the interval of the difference and by more than counts as equal."""
     gap = abs(a.mean - b.mean)
     if gap == 0 or gap * 100 < equal_percent * max(abs(a.mean), abs(b.mean)):

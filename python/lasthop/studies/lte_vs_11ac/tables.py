@@ -169,9 +169,9 @@ def causes(data: Data) -> TableView:
         for size in SIZES.values():
             for cc in data.labels("variants", "cc"):
                 shown = data.shown("variants", cc=cc, network=network, size=size).values
-                told = ", ".join(f"{name} {count}" for name, count in sorted(shown.get("causes", {}).items()))
+                drops = ", ".join(f"{name} {count}" for name, count in sorted(shown.get("causes", {}).items()))
                 radio = [f"{shown[k]:.1f}" if k in shown else "-" for k in ("mcs", "sinr_db")]
-                rows.append((VARIANTS[cc][0], matching.network_name(network), size, told or "nothing", *radio))
+                rows.append((VARIANTS[cc][0], matching.network_name(network), size, drops or "nothing", *radio))
     headers = ("variant", "network", "size [B]", "dropped packets by cause", "mean MCS", "mean SINR [dB]")
     note = "The paper fixes 64QAM 5/6; its tool adapts MCS to the channel, and so does this cell: the MCS is its mean."
     return TableView("causes", "Drops and radio, seed 1", headers, tuple(rows), note)

@@ -184,7 +184,7 @@ def reduce_prediction(run: Run) -> dict[str, Any]:
     hints, tcp = run.table("hints"), of_flow(run.table("tcp"), "down")
     time, rate = column(hints, "time_s"), column(hints, "rate_bps")
     real = column(hints, "real_queue_bytes")
-    told = hints.column("queue_bytes").null_count == 0
+    has_queue = hints.column("queue_bytes").null_count == 0
     when, sent, acked = (column(tcp, name) for name in ("time_s", "snd_nxt", "bytes_acked"))
     edges = np.arange(3.0, run.duration_s - WINDOW_S, WINDOW_S)
     served = np.diff(np.interp(edges, when, acked)) * 8 / WINDOW_S
@@ -199,7 +199,7 @@ def reduce_prediction(run: Run) -> dict[str, Any]:
     alone = {age: drift(time[late], estimate, queue, age) for age in AGES_S}
     # Each report that comes, one a period, corrects it; where no report has the queue it is never
     # corrected.
-    every = float(np.median(np.diff(time[late]))) if told else float(time[late][-1] - time[late][0]) / 2
+    every = float(np.median(np.diff(time[late]))) if has_queue else float(time[late][-1] - time[late][0]) / 2
     scenario = tomllib.loads(run.scenario.to_toml())
     return {
         "error": error,
