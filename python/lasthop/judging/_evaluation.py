@@ -24,8 +24,8 @@ from lasthop.judging._syntax import (
     Text,
     Tree,
     Unary,
-    Within,
 )
+from lasthop.judging._writing import written
 
 Found: TypeAlias = "float | bool | str | Moment | Events | Steps | Unknown"
 """What a part of an expression comes to."""
@@ -86,7 +86,7 @@ class Evaluation:
         if isinstance(tree, Compare):
             return self._compare(tree)
         parts = [self.of(part) for part in (tree.of, tree.low, tree.high)]
-        inside = self._each(parts, lambda x, low, high: _and(x >= low, x <= high), _shown(tree), truth=True)
+        inside = self._each(parts, lambda x, low, high: _and(x >= low, x <= high), written(tree), truth=True)
         return self._not(inside) if tree.negated else inside
 
     def _name(self, name: str) -> Found:
@@ -117,7 +117,7 @@ class Evaluation:
         value = self.of(tree.of)
         if tree.operator == "not":
             return self._not(value)
-        return self._each([value], operator.neg, _shown(tree))
+        return self._each([value], operator.neg, written(tree))
 
     def _not(self, value: Found) -> Found:
         if isinstance(value, (bool, np.bool_)):
@@ -134,7 +134,7 @@ class Evaluation:
                 return left.time_s - right.time_s
             assert isinstance(right, (int, float))
             return self._run.moment(left.time_s + (right if tree.operator == "+" else -right))
-        return self._each([left, right], _ARITHMETIC[tree.operator], _shown(tree))
+        return self._each([left, right], _ARITHMETIC[tree.operator], written(tree))
 
     def _logic(self, tree: Binary, left: Found) -> Found:
         """Three values: what is not known decides nothing that the other side decides."""
@@ -149,7 +149,7 @@ class Evaluation:
                 return side
         if isinstance(left, Steps) or isinstance(right, Steps):
             combine = _or if deciding else _and
-            return self._each([left, right], combine, _shown(tree), truth=True)
+            return self._each([left, right], combine, written(tree), truth=True)
         return right
 
     def _compare(self, tree: Compare) -> Found:
@@ -161,7 +161,7 @@ class Evaluation:
             return self._not(found) if tree.operators[0] == "!=" else found
         parts = [self.of(term) for term in tree.terms]
         moments = [p.row if isinstance(p, Moment) else p for p in parts]
-        return self._each(moments, lambda *x: _chain(tree.operators, x), _shown(tree), truth=True)
+        return self._each(moments, lambda *x: _chain(tree.operators, x), written(tree), truth=True)
 
     def _each(self, parts: Sequence[Any], combine: Callable[..., Any], what: str, truth: bool = False) -> Found:
         """The same for numbers, and for values over time instant by instant."""
@@ -509,27 +509,3 @@ def _and(left: Any, right: Any) -> Any:
 def _or(left: Any, right: Any) -> Any:
     decided = (left == 1) | (right == 1)
     return np.where(decided, 1.0, np.where(np.isnan(left) | np.isnan(right), math.nan, 0.0))
-
-
-def _shown(tree: Tree) -> str:
-    """A part in words, for messages."""
-    if isinstance(tree, Name):
-        return tree.name
-    if isinstance(tree, Number):
-        return f"{tree.value:g}"
-    if isinstance(tree, Parameter):
-        return f"{{{tree.name}}}"
-    if isinstance(tree, Text):
-        return f"'{tree.value}'"
-    if isinstance(tree, Call):
-        return f"{tree.function}(...)"
-    if isinstance(tree, Unary):
-        return f"{tree.operator} {_shown(tree.of)}"
-    if isinstance(tree, Compare):
-        words = [_shown(tree.terms[0])]
-        for sign, term in zip(tree.operators, tree.terms[1:], strict=True):
-            words += [sign, _shown(term)]
-        return " ".join(words)
-    if isinstance(tree, Within):
-        return f"{_shown(tree.of)} in [{_shown(tree.low)}, {_shown(tree.high)}]"
-    return f"{_shown(tree.left)} {tree.operator} {_shown(tree.right)}"

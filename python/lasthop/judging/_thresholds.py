@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from lasthop.judging._evaluation import Evaluation
-from lasthop.judging._failures import calls_in, comparisons_in, written
+from lasthop.judging._failures import calls_in, comparisons_in
 from lasthop.judging._recording import Moment
 from lasthop.judging._syntax import Binary, Call, Compare, Name, Number, Tree, Unary, Within, parts_of
+from lasthop.judging._writing import written
 from lasthop.judging.case import Check
 
 #: Functions that give one value of a variable's course.
