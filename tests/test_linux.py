@@ -429,6 +429,31 @@ def test_every_control_of_the_kernel_carries_a_flow(kernel: _build.Kernel, tmp_p
     assert len({by_name[name]["cwnd_mean"] for name in CONTROLS}) == len(CONTROLS)
 
 
+def test_each_flow_shows_its_own_sender_up_to_the_last_packet(kernel: _build.Kernel, tmp_path: Path) -> None:
+    """Samples are taken of flows that may have changed, and no change is missed."""
+    more = [
+        'link.second={ between = ["server", "laptop"], rate = "5 Mbit/s", delay = "10 ms" }',
+        'flow.back={ from = "laptop", to = "server", app = "bulk", tcp = { profile = "linux-6", cc = "cubic" } }',
+        'flow.page={ from = "server", to = "phone", app = { kind = "file", size = "100 kB" } }',
+        *at(["laptop"]),
+        "output.tcp=ack",
+        "output.packets=true",
+    ]
+    found = guest(kernel, tmp_path / "out", *more)
+    sizes = {flow["flow"]: flow["app_bytes"] for flow in found.flows.to_pylist()}
+    assert sizes["page"] == 100_000
+    packets = found.packets.to_pylist()
+    for name, size in sizes.items():
+        last = [row for row in found.tcp.to_pylist() if row["flow"] == name][-1]
+        own = [p for p in packets if p["flow"] == name]
+        acks = [p["ack"] - 1 for p in own if p["event"] == "received" and p["len"] == 0 and p["ack"] is not None]
+        # A FIN has a number, too.
+        assert last["bytes_acked"] - max(acks) in (0, -1)
+        assert last["bytes_acked"] - 1 <= last["bytes_arrived"] <= size + 1
+        again = [p for p in own if p["event"] == "sent" and p["retransmission"]]
+        assert last["total_retrans"] == len(again)
+
+
 def test_flows_of_other_ends_and_of_other_transports_are_simulated(kernel: _build.Kernel, tmp_path: Path) -> None:
     own = [
         'link.other={ between = ["laptop", "phone"], rate = "5 Mbit/s", delay = "5 ms" }',

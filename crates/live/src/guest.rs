@@ -4,17 +4,22 @@
 //! Each node with that kernel's TCP is a network namespace with a TUN device; this one process has
 //! all devices and all sockets, and nothing in it waits in a busy loop.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::rc::Rc;
 
+use lasthop_net::ip;
 use lasthop_sim::tcp::{Config, OptionError, Profile, resolved};
-use lasthop_sim::{End, Error, Files, KernelFlow, KernelOrder, KernelReport, Outside, Scenario};
+use lasthop_sim::{
+    End, Error, Files, KernelFlow, KernelOrder, KernelReport, KernelSample, Outside, Scenario,
+};
 use lasthop_units::{Duration, Instant, NodeId};
 use serde_json::json;
 
-use crate::engine::{Aside, Clock, Engine, Wish, device_mtu};
+use crate::engine::{Aside, Clock, Engine, Port, Received, Wish, device_mtu};
 use crate::host::Tun;
 use crate::{guest_sys, sys};
 
@@ -39,6 +44,7 @@ const CARRIED: [&str; 16] = [
 ];
 /// An application writes so much at once [B].
 const WRITE: usize = 64 * 1024;
+static ZEROS: [u8; WRITE] = [0; WRITE];
 /// The first release whose tcp_info has tcpi_snd_wnd.
 const OLDEST: [u32; 2] = [5, 4];
 
@@ -106,21 +112,87 @@ fn write_sysctl(name: &str, value: &str) -> Result<(), Error> {
 /// round trip is not measured (`first_ackt` in tcp_clean_rtx_queue, net/ipv4/tcp_input.c).
 const BEGIN: u64 = 1_000_000_000;
 
+/// What can have changed since it was read last. A system call of the guest costs the host some
+/// microseconds, and with many nodes and flows most calls would find nothing. Nothing is lost if a
+/// change is missed here: a wait returns at once while a device or a socket has something.
+struct Changes {
+    /// By device: it may have a packet.
+    devices: Vec<Cell<bool>>,
+    /// A socket may have an event.
+    sockets: Cell<bool>,
+    /// By flow and end: its `tcp_info` may differ.
+    ends: Vec<[Cell<bool>; 2]>,
+    /// Flows by the port of both ends, with the node of end A.
+    flows: BTreeMap<u16, (usize, NodeId)>,
+}
+
+impl Changes {
+    /// `flows`: the port of both ends, and the node of end A.
+    fn new(devices: usize, flows: impl Iterator<Item = (u16, NodeId)>) -> Changes {
+        let flows: BTreeMap<_, _> = flows.enumerate().map(|(n, (port, a))| (port, (n, a))).collect();
+        Changes {
+            devices: vec![Cell::new(true); devices],
+            sockets: Cell::new(true),
+            ends: vec![[const { Cell::new(true) }; 2]; flows.len()],
+            flows,
+        }
+    }
+    /// A packet passes the device of a node.
+    fn passes(&self, node: NodeId, packet: &[u8]) {
+        self.sockets.set(true);
+        match ip::read(packet).ok().and_then(|header| self.flows.get(&header.ports[0])) {
+            Some((n, a)) => self.ends[*n][usize::from(*a != node)].set(true),
+            None => self.ends.iter().flatten().for_each(|end| end.set(true)),
+        }
+    }
+}
+
+/// The device of a node. It is read only if it may have a packet.
+struct Device {
+    node: NodeId,
+    number: usize,
+    tun: Tun,
+    changes: Rc<Changes>,
+}
+
+impl Port for Device {
+    fn receive(&mut self, buffer: &mut [u8]) -> Received {
+        let may_have = &self.changes.devices[self.number];
+        if !may_have.get() {
+            return Received::Nothing;
+        }
+        let received = self.tun.receive(buffer);
+        match received {
+            Received::Packet(len) => self.changes.passes(self.node, &buffer[..len]),
+            Received::Nothing | Received::Gone => may_have.set(false),
+        }
+        received
+    }
+    fn send(&mut self, packet: &[u8]) -> bool {
+        // The kernel answers during the call.
+        self.changes.devices[self.number].set(true);
+        self.changes.passes(self.node, packet);
+        self.tun.send(packet)
+    }
+}
+
 /// The guest's clock. It moves while the guest waits and at no other time, so it is read after a
-/// wait alone: a system call of the guest costs the host some microseconds.
+/// wait alone.
 struct Virtual {
     start: u64,
     now: Instant,
+    /// Devices in their order, then the list of sockets.
     fds: Vec<libc::pollfd>,
+    changes: Rc<Changes>,
 }
 
 impl Virtual {
     /// A run begins when this returns.
-    fn begin(fds: Vec<libc::pollfd>) -> Virtual {
+    fn begin(fds: Vec<libc::pollfd>, changes: Rc<Changes>) -> Virtual {
         let now = sys::monotonic();
         let start = (now + 1).next_multiple_of(BEGIN);
         sys::wait(&mut [], Duration(start - now));
-        let mut clock = Virtual { start, now: Instant::ZERO, fds };
+        let mut clock = Virtual { start, now: Instant::ZERO, fds, changes };
         clock.read();
         clock
     }
@@ -137,6 +209,12 @@ impl Clock for Virtual {
     fn wait(&mut self, until: Instant) -> Option<Instant> {
         (until > self.now).then(|| {
             sys::wait(&mut self.fds, until.since(self.now));
+            let Changes { devices, sockets, .. } = &*self.changes;
+            for (fd, changed) in self.fds.iter().zip(devices.iter().chain([sockets])) {
+                if fd.revents != 0 {
+                    changed.set(true);
+                }
+            }
             self.read();
             self.now
         })
@@ -158,6 +236,8 @@ struct Connection {
     ended: [bool; 2],
     end_reported: [bool; 2],
     over: bool,
+    /// What the sender has shown last.
+    shown: Option<KernelSample>,
 }
 
 impl Connection {
@@ -175,6 +255,7 @@ impl Connection {
             ended: no,
             end_reported: no,
             over: false,
+            shown: None,
         }
     }
 
@@ -189,15 +270,22 @@ impl Connection {
         Some(self.established)
     }
 
-    /// Reads the available data. Returns the number of octets, and the error.
-    fn read(&mut self, end: End, buffer: &mut [u8]) -> (u64, Option<ErrorKind>) {
+    /// Reads the available data. `ends`: no event may come after what is there now. Returns the
+    /// number of octets, and the error.
+    fn read(&mut self, end: End, ends: bool, buffer: &mut [u8]) -> (u64, Option<ErrorKind>) {
         let e = end as usize;
         let mut read = 0;
         let Some(socket) = &mut self.sockets[e] else { return (0, None) };
         while !self.ended[e] {
             match socket.read(buffer) {
                 Ok(0) => self.ended[e] = true,
-                Ok(octets) => read += octets as u64,
+                Ok(octets) => {
+                    read += octets as u64;
+                    // A short read has taken everything; what comes later is an event (epoll(7)).
+                    if octets < buffer.len() && !ends {
+                        break;
+                    }
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => return (read, Some(error.kind())),
             }
@@ -208,11 +296,10 @@ impl Connection {
     /// Writes the waiting data, and closes after it. Returns the number of octets, and the error.
     fn write(&mut self, end: End) -> (u64, Option<ErrorKind>) {
         let e = end as usize;
-        let zeros = [0; WRITE];
         let mut written = 0;
         let Some(socket) = &mut self.sockets[e] else { return (0, None) };
         while self.waiting[e] > 0 && !self.shut[e] {
-            match socket.write(&zeros[..self.waiting[e].min(WRITE as u64) as usize]) {
+            match socket.write(&ZEROS[..self.waiting[e].min(WRITE as u64) as usize]) {
                 Ok(octets) => {
                     self.waiting[e] -= octets as u64;
                     written += octets as u64;
@@ -235,7 +322,10 @@ struct Sockets<'a> {
     namespaces: BTreeMap<NodeId, OwnedFd>,
     epoll: OwnedFd,
     orders: Vec<(usize, End, KernelOrder)>,
-    ready: Vec<u64>,
+    ready: Vec<(u64, bool)>,
+    changes: Rc<Changes>,
+    /// The device of a node.
+    devices: BTreeMap<NodeId, usize>,
     reports: VecDeque<(usize, End, KernelReport)>,
     buffer: Vec<u8>,
     /// Packets in and out at the last check.
@@ -299,8 +389,20 @@ impl Sockets<'_> {
         }
     }
 
-    /// A socket can be read or written.
-    fn serve(&mut self, n: usize, end: End) {
+    /// An operation on a socket: its device may have a packet.
+    fn note_operation(&self, n: usize, end: End) {
+        let node = self.connections[n].flow.nodes[end as usize];
+        if let Some(device) = self.devices.get(&node) {
+            self.changes.devices[*device].set(true);
+        }
+        self.changes.ends[n][end as usize].set(true);
+        self.changes.sockets.set(true);
+    }
+
+    /// A socket can be read or written, or (without `event`) the application has an order. `ends`:
+    /// the peer writes no more, or the connection has failed.
+    fn serve(&mut self, n: usize, end: End, event: bool, ends: bool) {
+        self.note_operation(n, end);
         let Sockets { connections, buffer, reports, .. } = self;
         let c = &mut connections[n];
         let mut say = |end, report| reports.push_back((n, end, report));
@@ -314,7 +416,8 @@ impl Sockets<'_> {
                 None => return,
             }
         }
-        let (read, mut failure) = c.read(end, buffer);
+        // What has arrived has been an event.
+        let (read, mut failure) = if event { c.read(end, ends, buffer) } else { (0, None) };
         if read > 0 {
             say(end, KernelReport::Delivered(read));
         }
@@ -341,7 +444,10 @@ impl Sockets<'_> {
 
     fn carry_out(&mut self, n: usize, end: End, order: KernelOrder) -> std::io::Result<()> {
         match order {
-            KernelOrder::Connect => return self.open(n),
+            KernelOrder::Connect => {
+                self.note_operation(n, end);
+                return self.open(n);
+            }
             KernelOrder::Write(octets) => self.connections[n].waiting[end as usize] += octets,
             KernelOrder::Close => self.connections[n].closing[end as usize] = true,
             KernelOrder::Abort => {
@@ -349,24 +455,27 @@ impl Sockets<'_> {
                 self.connections[n].sockets = [None, None];
             }
         }
-        self.serve(n, end);
+        self.serve(n, end, false, false);
         Ok(())
     }
 
-    /// Samples the senders.
-    fn sample(&self, world: &mut Outside<'_>) {
-        for (n, c) in self.connections.iter().enumerate().filter(|(_, c)| c.established) {
-            for end in ENDS {
-                let [own, other] = [end, end.other()].map(|end| c.sockets[end as usize].as_ref());
-                // An end that has sent no data has no values, unless it is the sender's.
-                if end == c.flow.data_end
-                    && let Some(own) = own
-                    && let Some(mut sample) = guest_sys::sample(own, end == End::A)
-                {
-                    sample.bytes_arrived = other.map_or(0, guest_sys::bytes_received);
-                    world.report_kernel(n, end, &KernelReport::Sample(sample));
-                }
+    /// Samples the senders that may differ from what they have shown last.
+    fn sample(&mut self, world: &mut Outside<'_>) {
+        let connections = self.connections.iter_mut().enumerate();
+        for ((n, c), changed) in connections.zip(&self.changes.ends).filter(|((_, c), _)| c.established) {
+            let end = c.flow.data_end;
+            let [own, other] = [end, end.other()]
+                .map(|end| c.sockets[end as usize].as_ref().filter(|_| changed[end as usize].replace(false)));
+            if own.is_none() && other.is_none() {
+                continue;
             }
+            let mut sample = own.and_then(|own| guest_sys::sample(own, end == End::A)).or(c.shown);
+            if let Some(sample) = &mut sample {
+                let before = c.shown.map_or(0, |shown| shown.bytes_arrived);
+                sample.bytes_arrived = other.map_or(before, guest_sys::bytes_received);
+                world.report_kernel(n, end, &KernelReport::Sample(*sample));
+            }
+            c.shown = sample;
         }
     }
 }
@@ -375,15 +484,19 @@ impl Aside for Sockets<'_> {
     fn turn(&mut self, world: &mut Outside<'_>, packets: u64) -> bool {
         let mut some = false;
         loop {
-            self.ready.clear();
-            guest_sys::ready(&self.epoll, &mut self.ready);
-            for token in std::mem::take(&mut self.ready) {
+            let mut ready = std::mem::take(&mut self.ready);
+            if self.changes.sockets.take() {
+                guest_sys::ready(&self.epoll, &mut ready);
+            }
+            for (token, ends) in ready.drain(..) {
+                self.changes.sockets.set(true);
                 let n = (token / 4) as usize;
                 match token % 4 {
                     LISTENER => self.accept(n),
-                    end => self.serve(n, ENDS[end as usize]),
+                    end => self.serve(n, ENDS[end as usize], true, ends),
                 }
             }
+            self.ready = ready;
             while let Some((n, end, report)) = self.reports.pop_front() {
                 some = true;
                 world.report_kernel(n, end, &report);
@@ -548,6 +661,11 @@ pub fn run_in_guest(
     let (namespaces, ports, mut fds) = networks(&simulation.outside(), &wanted)?;
     let epoll = guest_sys::epoll().map_err(|e| absent("epoll", &e))?;
     fds.push(sys::readable(epoll.as_raw_fd()));
+    let changes =
+        Rc::new(Changes::new(ports.len(), connections.iter().map(|c| (c.flow.port, c.flow.nodes[0]))));
+    let devices = ports.iter().enumerate().map(|(number, (node, _))| (*node, number)).collect();
+    let device = |(number, (node, tun))| (node, Device { node, number, tun, changes: changes.clone() });
+    let ports = ports.into_iter().enumerate().map(device).collect();
     let mut sockets = Sockets {
         scenario,
         connections,
@@ -555,13 +673,15 @@ pub fn run_in_guest(
         epoll,
         orders: Vec::new(),
         ready: Vec::new(),
+        changes: changes.clone(),
+        devices,
         reports: VecDeque::new(),
         buffer: vec![0; 4 * WRITE],
         packets: 0,
         failed: None,
     };
     let end = simulation.end();
-    let mut engine = Engine::new(simulation, Virtual::begin(fds), ports);
+    let mut engine = Engine::new(simulation, Virtual::begin(fds, changes), ports);
     let mut stopped = false;
     let ended = engine.run_with(
         &mut |now| {

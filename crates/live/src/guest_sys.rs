@@ -166,14 +166,17 @@ pub fn watch(epoll: &OwnedFd, socket: &impl AsRawFd, token: u64) -> io::Result<(
     checked(unsafe { libc::epoll_ctl(list, libc::EPOLL_CTL_ADD, fd, &raw mut event) }).map(drop)
 }
 
-/// The numbers of sockets at which something can be done.
-pub fn ready(epoll: &OwnedFd, out: &mut Vec<u64>) {
+/// The numbers of sockets at which something can be done, each with whether no event may come after
+/// this one: the peer writes no more, or the connection has failed.
+pub fn ready(epoll: &OwnedFd, out: &mut Vec<(u64, bool)>) {
     const MOST: usize = 64;
+    const LAST: u32 = (libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR) as u32;
     // SAFETY: the list is ours and has the given length.
     unsafe {
         let mut events: [libc::epoll_event; MOST] = zeroed();
         let found = libc::epoll_wait(epoll.as_raw_fd(), events.as_mut_ptr(), MOST as libc::c_int, 0);
-        out.extend(events.iter().take(found.max(0) as usize).map(|event| event.u64));
+        let found = events.iter().take(found.max(0) as usize);
+        out.extend(found.map(|event| (event.u64, event.events & LAST != 0)));
     }
 }
 
