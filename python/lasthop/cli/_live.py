@@ -110,7 +110,7 @@ def live(
     \b
     Examples:
       lasthop live --check
-      lasthop live lte-download --in server="iperf3 -s" --in phone="iperf3 -c server -R"
+      lasthop live lte-download --in server="iperf3 -s" --in phone="iperf3 -c server -R -t 8"
       lasthop live lte-handover --in server="python3 -m http.server" --shell phone
     """
     if check:
