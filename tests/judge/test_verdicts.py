@@ -197,6 +197,33 @@ def test_values_of_a_path_stand_in_the_scenario_with_their_units() -> None:
     assert 'delay = "20000000 ns"' in made
 
 
+def test_another_stack_takes_the_place_of_linux(file: Path, tmp_path: Path) -> None:
+    """In every flow for which the case writes `linux-6`, and in no other."""
+    (case,) = [c for c in load_suite("rfc9743").cases if c.id == "CCE-06"]
+    made = scenario_text(case, case.paths[0], "reno", 1, profile="ns2")
+    assert (
+        made.count('profile = "ns2"') == scenario_text(case, case.paths[0], "reno", 1).count('profile = "linux-6"') > 1
+    )
+    assert "linux-6" not in made
+    own = HALVES.replace("[case.scenario]", '[case.scenario]\nflow.judged.tcp.profile = "inet"', 1)
+    case = parse_cases(own, "x")[0]
+    assert 'profile = "inet"' in scenario_text(case, case.paths[0], "reno", 1, profile="ns2")
+    options: Any = {"cases": ["HALF"], "quick": True}
+    usual = judged("reno", file, tmp_path, **options)
+    other = judged("reno", file, tmp_path, profile="rfc", **options)
+    assert (usual.made, other.made) == (1, 1)
+    assert [v.to_json_dict()["profile"] for v in (usual, other)] == ["linux-6", "rfc"]
+    assert usual.rows[0].points[0]["scenario"] != other.rows[0].points[0]["scenario"]
+    page = (other.save(tmp_path / "out") / "report.html").read_text(encoding="utf-8")
+    assert "; profile rfc" in page
+    assert "--profile rfc" in page
+    assert "profile = &#34;rfc&#34;" in page
+    # What is named as the default is the same runs.
+    assert judged("reno", file, tmp_path, profile="linux-6", **options).made == 0
+    with pytest.raises(lh.LasthopError, match=r"there is no profile 'linux6'(?s:.)*linux-6, "):
+        judged("reno", file, tmp_path, profile="linux6", **options)
+
+
 def test_the_bundled_suites_are_right_and_their_numbers_unique() -> None:
     assert "bbr" in bundled()
     for name in bundled():
@@ -225,6 +252,7 @@ def test_the_command(file: Path, tmp_path: Path) -> None:
     assert f'<span class="name">{content["rows"][0]["title"]}</span></a>' in page
     assert run("--file", str(file)).exit_code == 0
     assert "bbr" in run("--list").output
+    assert "there is no profile 'bsd'" in run("reno", "--file", str(file), "--profile", "bsd").output
     assert "HALF" in run("--list", "--suite", str(file)).output
     plan = run("reno", "--file", str(file), "--plan", "--json", "--store", str(tmp_path / "none"))
     assert json.loads(plan.output)["runs"] == [3, 3], plan.output

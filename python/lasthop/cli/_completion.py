@@ -64,6 +64,11 @@ def controls(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> l
     return [*_starting(names, incomplete), CompletionItem(incomplete, type="file")]
 
 
+def profiles(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of the profiles of TCP stacks."""
+    return _starting([p["name"] for p in json.loads(_core.describe())["profile"]], incomplete)
+
+
 def assignments(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Keys of `--set KEY=VALUE`, a part at a time.
 

@@ -43,6 +43,13 @@ GATE = 4
 @click.option(
     "--seeds", type=click.IntRange(0, 1_000), default=0, metavar="N", help="Run noisy paths N times. [as the case says]"
 )
+@click.option(
+    "--profile",
+    default="",
+    metavar="NAME",
+    shell_complete=_completion.profiles,
+    help="TCP stack of the ends. [linux-6]",
+)
 @_runs.jobs_option
 @_runs.store_option
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder. [results/judge-CONTROL]")
@@ -71,6 +78,7 @@ def judge(ctx: click.Context, /, control: str | None, **said: Any) -> None:
       lasthop judge my_cc.py:Mine --quick
       lasthop judge target/release/judged:aimd
       lasthop judge nada --suite media
+      lasthop judge cubic --quick --profile rfc
       lasthop judge cubic --file my-case.toml
       lasthop judge --file my-case.toml        check the file, run nothing
       lasthop judge --file my-case.toml --mutants
@@ -116,7 +124,7 @@ def _judgement(control: str, suites: list[str], said: dict[str, Any]) -> Judgeme
     return Judgement(
         control, suites or None, cases=said["cases"], own=_own(said["own"]), quick=said["quick"], vary=said["vary"],
         seeds=said["seeds"], jobs=said["jobs"], store=said["store"], fresh=said["fresh"], switch=utf8(said["switch"]),
-        beside=True,
+        beside=True, profile=utf8(said["profile"]),
     )  # fmt: skip
 
 

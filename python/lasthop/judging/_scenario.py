@@ -25,6 +25,8 @@ from lasthop.judging.case import FLOW, TCP, Case
 
 #: The control of a run without the judged flow.
 ALONE = ""
+#: The profile of the TCP stacks that cases write, which a judgement may replace.
+STACK = "linux-6"
 
 
 @cache
@@ -41,11 +43,13 @@ def scenario_text(
     seed: int,
     sets: Mapping[str, Any] | None = None,
     keys: Mapping[str, Any] | None = None,
+    profile: str = STACK,
 ) -> str:
     """The scenario of a run as TOML; with the control `ALONE` without the judged flow.
 
     `keys` are what the judged flow has in `tcp`, or each flow of a judged rate control in `app`,
-    unless the case says otherwise.
+    unless the case says otherwise. Flows for which the case writes the profile `STACK` have
+    `profile` in its place.
 
     Raises:
         LasthopError: a value in braces has no meaning there; the message shows it in the case.
@@ -80,6 +84,10 @@ def scenario_text(
             filled["flow"][name] = (
                 _as_tcp(entry) if control == TCP else {**entry, "app": {**(keys or {}), **entry["app"]}}
             )
+    for entry in filled["flow"].values():
+        tcp = entry.get("tcp") if isinstance(entry, dict) else None
+        if isinstance(tcp, dict) and tcp.get("profile") == STACK:
+            tcp["profile"] = profile
     return _dumped(filled)
 
 
@@ -92,19 +100,25 @@ def _control_of(flow: Mapping[str, Any]) -> Any:
 def _as_tcp(flow: Mapping[str, Any]) -> dict[str, Any]:
     """A media flow as a bulk flow of TCP between the same nodes at the same times."""
     rest = {key: value for key, value in flow.items() if key not in ("app", "transport")}
-    return {**rest, "app": "bulk", "tcp": {"profile": "linux-6", "cc": "cubic"}}
+    return {**rest, "app": "bulk", "tcp": {"profile": STACK, "cc": "cubic"}}
 
 
 def scenario_of(
-    case: Case, path: CasePath, control: str, seed: int, cc: Mapping[str, Any], keys: Mapping[str, Any] | None = None
+    case: Case,
+    path: CasePath,
+    control: str,
+    seed: int,
+    cc: Mapping[str, Any],
+    keys: Mapping[str, Any] | None = None,
+    profile: str = STACK,
 ) -> Scenario:
-    """The scenario of a run; `keys` as `scenario_text` takes it.
+    """The scenario of a run; `keys` and `profile` as `scenario_text` takes them.
 
     Raises:
         LasthopError: the scenario has a mistake; where the case has the key, the message shows its
             place there.
     """
-    text = scenario_text(case, path, control, seed, keys=keys)
+    text = scenario_text(case, path, control, seed, keys=keys, profile=profile)
     try:
         return Scenario.parse(text, f"scenario of {case.id}, path {path.name}", case.folder, cc=cc)
     except LasthopError as error:

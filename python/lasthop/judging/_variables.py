@@ -17,6 +17,12 @@ _PARTS = {CONGESTION: "cc", RATE: "rate-control"}
 
 
 @cache
+def profiles() -> list[str]:
+    """The profiles of TCP stacks."""
+    return [profile["name"] for profile in json.loads(_core.describe())["profile"]]
+
+
+@cache
 def _controls(kind: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(_core.describe())[_PARTS[kind]]
     return found

@@ -26,6 +26,8 @@ class Call:
     vary: int = 0
     mutant: str = ""
     seeds: int = 0
+    #: The profile of the stacks, where it was given.
+    profile: str = ""
 
     def of_case(self, suite: str, case: str) -> str:
         """The command that judges a case again.
@@ -37,6 +39,7 @@ class Call:
             more = ", quick=True" if self.quick else ""
             more += f", vary={self.vary}" if self.vary else ""
             more += f", seeds={self.seeds}" if self.seeds else ""
+            more += f", profile={self.profile!r}" if self.profile else ""
             own = f"{{{self.control!r}: {self.made}}}"
             return f"lasthop.judge({self.control!r}, [{given!r}], cases=[{case!r}], own={own}{more})"
         words = ["lasthop", "judge", self.control]
@@ -45,5 +48,6 @@ class Call:
         words += ["--quick"] if self.quick else []
         words += ["--vary", str(self.vary)] if self.vary else []
         words += ["--seeds", str(self.seeds)] if self.seeds else []
+        words += ["--profile", self.profile] if self.profile else []
         words += ["--mutant", self.mutant] if self.mutant else []
         return shlex.join(words)

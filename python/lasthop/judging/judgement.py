@@ -28,8 +28,8 @@ from lasthop.campaign.executors import Executor, Failure, executor
 from lasthop.campaign.store import Store, run_key
 from lasthop.judging._known import check_known
 from lasthop.judging._paths import CasePath, varied
-from lasthop.judging._scenario import ALONE, scenario_of
-from lasthop.judging._variables import CONGESTION, RATE, known_variables, scenario_keys, variables_of
+from lasthop.judging._scenario import ALONE, STACK, scenario_of
+from lasthop.judging._variables import CONGESTION, RATE, known_variables, profiles, scenario_keys, variables_of
 from lasthop.judging._words import number
 from lasthop.judging.call import Call
 from lasthop.judging.case import Case
@@ -131,6 +131,8 @@ class Verdicts:
     vary: int = 0
     #: Replications that were asked for; 0: those of the cases.
     seeds: int = 0
+    #: The profile of the TCP stacks.
+    profile: str = STACK
     #: Runs that were made and runs that were found in the store; not part of the verdicts.
     made: int = 0
     taken: int = 0
@@ -167,6 +169,7 @@ class Verdicts:
             "form": "quick" if self.quick else "full",
             "vary": self.vary,
             **({"seeds": self.seeds} if self.seeds else {}),
+            "profile": self.profile,
             "suites": [{"name": s.name, "source": s.source} for s in self.suites],
             "rows": [row.to_json_dict() for row in self.rows],
             "counts": self.counts,
@@ -234,6 +237,7 @@ def judge(
     fresh: bool = False,
     progress: Progress | None = None,
     mutant: str = "",
+    profile: str = "",
 ) -> Verdicts:
     """Judges a congestion control by the cases of some suites.
 
@@ -258,15 +262,17 @@ def judge(
         progress: gets how far it is, after each run.
         mutant: a switch of a built-in control (`lasthop describe cc NAME`): it is judged with this
             mistake.
+        profile: the profile of the TCP stacks (`lasthop describe profile`) in the place of
+            `linux-6`, which the bundled cases write for every flow; empty: `linux-6`.
 
     Raises:
-        LasthopError: there is no such control, switch or suite, or a case has a mistake: nothing
-            has been run then.
+        LasthopError: there is no such control, switch, profile or suite, or a case has a mistake:
+            nothing has been run then.
         TypeError: a control in `own` is none.
     """
     judgement = Judgement(
         cc, suites, cases=cases, own=own, quick=quick, vary=vary, seeds=seeds, jobs=jobs, store=store, fresh=fresh,
-        switch=mutant, beside=True,
+        switch=mutant, beside=True, profile=profile,
     )  # fmt: skip
     return judgement.run(progress)
 
@@ -290,12 +296,16 @@ class Judgement:
         folder: Path | None = None,
         switch: str = "",
         beside: bool = False,
+        profile: str = "",
     ) -> None:
         if not 0 <= vary < _MOST_VARY:
             raise mistake(f"vary = {vary} is out of range", f"give a number from 0 to {_MOST_VARY - 1}")
         if seeds and not 2 <= seeds <= MOST_SEEDS:
             raise mistake(f"seeds = {seeds} is out of range", f"give a number from 2 to {MOST_SEEDS:,}")
+        if profile and profile not in profiles():
+            raise mistake(f"there is no profile '{profile}'", f"there are: {', '.join(profiles())}")
         self.quick, self.vary, self.seeds, self._fresh = quick, vary, seeds, fresh
+        self.profile = profile or STACK
         self.control = control_of(cc, own, folder, _judged(suites))
         if switch:
             self.control = mutated(self.control, switch)
@@ -305,8 +315,9 @@ class Judgement:
         words = {s.name: s.name if isinstance(g, Suite) else str(g) for s, g in zip(every, given, strict=True)}
         made = (own or {}).get(cc)
         self._call = Call(
-            cc, words, made if isinstance(made, str) else "", getattr(made, "__name__", ""), quick, vary, switch, seeds
-        )
+            cc, words, made if isinstance(made, str) else "", getattr(made, "__name__", ""), quick, vary, switch, seeds,
+            profile,
+        )  # fmt: skip
         self.suites = [chosen(suite, cases) for suite in every]
         self.cases = [(suite, case) for suite in self.suites for case in suite.cases]
         if not self.cases:
@@ -320,7 +331,7 @@ class Judgement:
         if switch and beside and any(suite.cases for suite in checked):
             self._right = Judgement(
                 cc, checked, own=own, quick=quick, vary=vary, seeds=seeds, jobs=jobs, store=store, fresh=fresh,
-                folder=folder,
+                folder=folder, profile=profile,
             )  # fmt: skip
         self._store = store if isinstance(store, Store) else Store(store)
         self.makes: Executor = executor(None, jobs, self.control.make is not None and jobs != 1)
@@ -387,7 +398,8 @@ class Judgement:
                 controls = [control for control in controls if control.name in compared_ones]
             for replication in replications:
                 for control in controls:
-                    scenario = scenario_of(case, path, control.name, case.seed(replication), control.cc, control.keys)
+                    seed = case.seed(replication)
+                    scenario = scenario_of(case, path, control.name, seed, control.cc, control.keys, self.profile)
                     if not replication and control is controls[0] and not self.vary:
                         check_known(case, path, scenario)
                     key = run_key(scenario.hash, control.code)
@@ -406,7 +418,7 @@ class Judgement:
         return [self.control, *others, *([Control(ALONE)] if case.harms else [])]
 
     def _work(self) -> Work:
-        return Work([case for _, case in self.cases], self.control)
+        return Work([case for _, case in self.cases], self.control, self.profile)
 
     def _kept(self, task: Task) -> dict[str, Any] | None:
         """The judgement of a run that the store has."""
@@ -481,7 +493,7 @@ class Judgement:
             right = {(row.suite, row.id): row for row in self._right.run(progress).rows}
             rows = [_beside(row, right.get((row.suite, row.id))) for row in rows]
         return Verdicts(
-            self.control, tuple(self.suites), tuple(rows), self._call, self.quick, self.vary, self.seeds,
+            self.control, tuple(self.suites), tuple(rows), self._call, self.quick, self.vary, self.seeds, self.profile,
             len(made.known) - made.taken, made.taken, time.monotonic() - began, dict(sorted(made.costs.items())),
         )  # fmt: skip
 

@@ -25,7 +25,7 @@ from lasthop.judging._failures import broken, sides_of
 from lasthop.judging._limits import held_back
 from lasthop.judging._paths import CasePath
 from lasthop.judging._recording import Moment, Recording, Unknown, thinned
-from lasthop.judging._scenario import ALONE, scenario_of, scenario_text
+from lasthop.judging._scenario import ALONE, STACK, scenario_of, scenario_text
 from lasthop.judging._syntax import left_of
 from lasthop.judging._thresholds import thresholds
 from lasthop.judging._variables import CONGESTION, declared, known_variables, unit_of
@@ -60,11 +60,13 @@ class Work:
     Args:
         cases: the cases.
         control: what is judged.
+        profile: of the TCP stacks.
     """
 
-    def __init__(self, cases: list[Case], control: Control) -> None:
+    def __init__(self, cases: list[Case], control: Control, profile: str = STACK) -> None:
         self.cases = cases
         self.control = control
+        self.profile = profile
 
     def __call__(self, task: Task, stopped: Callable[[], bool]) -> Made:
         """Makes a run.
@@ -85,7 +87,7 @@ class Work:
             seed = case.seed(task.point.replication)
             named = task.point.control
             control = self.control if named == self.control.name else Control(named, judged=case.judges)
-            scenario = scenario_of(case, task.point.path, control.name, seed, control.cc, control.keys)
+            scenario = scenario_of(case, task.point.path, control.name, seed, control.cc, control.keys, self.profile)
             if run_key(scenario.hash, control.code) != task.key:
                 raise RunFailedError(OTHER_BUILD)
             stage.now = "run"
@@ -104,7 +106,8 @@ class Work:
         if control.program is None:
             yield Results(_core.run(scenario.core, None, ended_by(stopped)))
             return
-        text = scenario_text(case, point.path, control.name, case.seed(point.replication), keys=control.keys)
+        seed = case.seed(point.replication)
+        text = scenario_text(case, point.path, control.name, seed, keys=control.keys, profile=self.profile)
         with control.program.run(text, case.folder, stopped) as run:
             yield run
 

@@ -40,6 +40,7 @@ def report_html(verdicts: Verdicts) -> str:
     moved = f", paths moved by --vary {verdicts.vary}" if verdicts.vary else ""
     moved += f", {verdicts.seeds} replications of noisy paths" if verdicts.seeds else ""
     first = Markup('<div class="first-page">{}</div>').format(_join([_grid(verdicts), _first_figures(verdicts)]))
+    moved += f"; profile {verdicts.profile}"
     parts = [first, *(_sheet(verdicts, row) for row in verdicts.rows)]
     of = "a built-in control" if control.kind == "built-in" else "a control of the user's own"
     suites = ", ".join(s.name for s in verdicts.suites)
@@ -300,7 +301,7 @@ def _again(verdicts: Verdicts, row: Row) -> Markup:
     control = verdicts.control
     text = scenario_text(
         row.case, varied(path, verdicts.vary, row.id), control.name, point.get("seed", row.case.seed(0)),
-        keys=control.keys,
+        keys=control.keys, profile=verdicts.profile,
     )  # fmt: skip
     return Markup(
         '<p class="test">Run it again: <code>{}</code></p>'
