@@ -64,6 +64,7 @@ CONTROLS = {
     "radio-aware": ['hint_base="cubic"', 'hint_rtt="min"', "hint_queue_term=true", 'hint_queue_threshold="9 kB"',
                     "hint_gain=1", 'hint_timeout="1 s"'],
 }  # fmt: skip
+PROXY = ("link.l.between=['server', 'pep']", "link.m.between=['pep', 'phone']", "node.pep.kind=proxy")
 Case: TypeAlias = tuple[str, tuple[str, ...]]
 
 
@@ -88,10 +89,14 @@ def cases() -> Iterator[Case]:
         'cc="bbr", recovery="newreno"',
         "burst_read=true, manual_read=true",
         'recovery="sack", sack=false, profile="ns2"',
+        "ack_ahead=10, split_acks=4",
+        "ack_ahead=10, manual_read=true",
     ):
         yield WIRED, (f"{tcp}={{{keys}}}",)
     for text in (CELL, WLAN):
         yield text, (f'{tcp}.mss="536 B"',)
+    yield WIRED, ("flow.ftp.app=dash", f"{tcp}.ack_ahead=10")
+    yield WIRED, (*PROXY, "node.pep.accept.ack_ahead=10")
     yield WIRED, ("flow.ftp.count=3",)
     yield WIRED, (f"{tcp}.cc=dctcp",)
     yield WIRED, ("at=[{t='1 s'}]",)

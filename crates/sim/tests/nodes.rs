@@ -240,3 +240,53 @@ fn mistakes_in_a_node_are_reported_with_their_place() {
         assert!(message.contains(word) && message.contains("bad.toml:"), "expected {word} in\n{message}");
     }
 }
+
+/// A receiver that acknowledges ahead, whose packets 20, 21 and 300 are lost on the last link.
+fn ahead(app: &str, between: &str) -> String {
+    format!(
+        "[scenario]\nname = 'ahead'\nduration = '30 s'\n{between}\
+         [flow.f]\nfrom = 'server'\nto = 'phone'\napp = {app}\n\
+         tcp = {{ profile = 'linux-6', cc = 'reno', ack_ahead = 8 }}\n\
+         [fault.z]\nlink = 'slow.forward'\naction = 'drop'\nnumbers = [20, 21, 300]\n"
+    )
+}
+
+const SLOW: &str = "[link.slow]\nbetween = ['server', 'phone']\nrate = '2 Mbit/s'\ndelay = '50 ms'\n\
+    queue = { kind = 'droptail', packets = 10000 }\n";
+
+/// What is lost is skipped and counted: the application has the rest, and a file is never complete.
+#[test]
+fn octets_that_a_misbehaving_receiver_skips_are_in_no_count_of_the_application() {
+    let output = run_text(&ahead("{ kind = 'file', size = '1 MB' }", SLOW));
+    assert_balanced(&output);
+    let lost = 3 * 1448;
+    assert_eq!(whole(&output, "flows", "app_bytes"), [1_000_000 - lost]);
+    assert_eq!(whole(&output, "flows", "lost_dropped"), [3]);
+    assert_eq!(whole(&output, "flows", "retransmits"), [0]);
+    let flow = &output.summary()["flows"][0];
+    assert_eq!((flow["skipped_bytes"].as_u64(), flow["completion_s"].as_f64()), (Some(lost), None));
+    let of = |kind: &str| words(&output, "events", "kind").iter().filter(|k| *k == kind).count();
+    // Two packets in a row are one gap.
+    assert_eq!((of("skipped"), of("peer-closed"), of("rto")), (2, 2, 0));
+    let honest = run_text(&ahead("'bulk'", SLOW).replace("ack_ahead = 8", "ack_ahead = 0"));
+    assert!(honest.summary()["flows"][0].get("skipped_bytes").is_none());
+}
+
+/// Sockets of a proxy forward what arrives: those at the ends of the path alone acknowledge ahead.
+#[test]
+fn a_proxy_does_not_acknowledge_ahead() {
+    let split = "[link.fast]\nbetween = ['server', 'pep']\nrate = '100 Mbit/s'\ndelay = '20 ms'\n\
+        [link.slow]\nbetween = ['pep', 'phone']\nrate = '2 Mbit/s'\ndelay = '50 ms'\n\
+        queue = { kind = 'droptail', packets = 10000 }\n[node.pep]\nkind = 'proxy'\n";
+    let text = ahead("{ kind = 'file', size = '1 MB' }", split);
+    let output = run_text(&text);
+    assert_balanced(&output);
+    // Both rows have what the application received.
+    assert_eq!(whole(&output, "flows", "app_bytes"), [1_000_000 - 3 * 1448; 2]);
+    let scenario = scenario(&text);
+    let mut simulation = Simulation::new(&scenario, None).unwrap();
+    for second in 1..=30 {
+        simulation.step_until(Instant::from_secs(second)).unwrap();
+        assert_eq!(simulation.world().audit(), Vec::<String>::new(), "{second} s");
+    }
+}

@@ -424,6 +424,7 @@ fn keys_that_a_neighbour_makes_useless_are_warned_of() {
         ("abe_beta=0.8", "abe_beta"),
         ("profile='linux-6', ack_every=2", "ack_every"),
         ("burst_read=true, manual_read=true", "burst_read"),
+        ("ack_ahead=10, split_acks=4", "split_acks"),
     ] {
         let note = warnings(WIRED, &[&format!("flow.f.tcp={{{tcp}}}")]);
         assert!(note.contains("this key has no effect here") && note.contains(key), "{tcp}: {note}");
@@ -452,4 +453,25 @@ fn a_link_that_stays_closed_to_the_end_is_warned_of() {
     }
     assert_eq!(all(&[at(2, "rate", "'0 bit/s'"), at(3, "rate", "'1 Mbit/s'")]), "");
     assert_eq!(all(&[at(3, "loss", "0.5"), at(2, "loss", "1")]), "");
+}
+
+/// A receiver that skips what is lost never has the whole answer that these applications wait for,
+/// and a proxy has nothing to forward in its place.
+#[test]
+fn acks_ahead_are_refused_where_octets_may_not_be_missing() {
+    for app in ["request-response", "web-page", "ftp", "dash"] {
+        let d = refused(WIRED, &[&format!("flow.f.app={app}"), "flow.f.tcp.ack_ahead=1"]);
+        assert!(d.message.contains("waits for whole answers"), "{}", d.message);
+    }
+    for app in ["bulk", "{kind='file', size='1 kB'}", "cbr", "on-off"] {
+        assert!(parse(WIRED, &[&format!("flow.f.app={app}"), "flow.f.tcp.ack_ahead=1"]).is_ok(), "{app}");
+    }
+    let d = refused(WIRED, &["flow.f.tcp.ack_ahead=1", "flow.f.tcp.manual_read=true"]);
+    assert!(d.message.contains("manual_read = false"), "{}", d.message);
+    let d = refused(WIRED, &["flow.f.tcp.ack_ahead=65536"]);
+    assert!(d.message.contains("65536"), "{}", d.message);
+    let proxy = ["link.l.between=['a', 'm']", "link.k.between=['m', 'b']", "node.m.kind=proxy"];
+    let d = refused(WIRED, &[&proxy[..], &["node.m.connect.ack_ahead=1"]].concat());
+    assert!(d.message.contains("nothing to forward"), "{}", d.message);
+    assert!(parse(WIRED, &[&proxy[..], &["flow.f.tcp.ack_ahead=1"]].concat()).is_ok());
 }

@@ -242,6 +242,18 @@ macro_rules! parameters {
                 /// octets than parts stay whole.
                 split_acks: u32, count(1..=64)
                     => split_acks: u32 = 1, "no RFC allows more: RFC 5681 section 4.2 has one ACK for a segment or two";
+                /// A misbehaving receiver: how many full-sized segments beyond the highest octet
+                /// that has arrived its ACKs acknowledge, 0 (as every receiver does) to 65535
+                /// (optimistic ACKs; Savage and others as above). The lead grows by a segment with
+                /// each segment that arrives after the first, so that a sender with data and a
+                /// window of two segments has sent what is acknowledged; a sender drops an ACK of
+                /// octets that it has not sent (RFC 9293 section 3.10.7.4). What is lost stays
+                /// lost: when a later segment arrives, the receiver skips the missing octets, which
+                /// its application never has. It reports no gap, and begins again without lead when
+                /// an old segment arrives, because its sender has not taken the last ACK. For
+                /// applications that wait for no answer: `bulk`, `file`, `cbr`, `on-off`.
+                ack_ahead: u32, count(0..=65_535)
+                    => ack_ahead: u32 = 0, "RFC 9293 section 3.1: the ACK number is the next octet that is expected";
                 /// Report duplicate segments to the sender (RFC 2883).
                 dsack: bool, any
                     => dsack: bool = false, "RFC 2883 is optional";

@@ -31,7 +31,7 @@ fn has_rack(c: &Config) -> bool {
     c.recovery == RecoveryFlavour::Rack
 }
 
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 12] = [
     Rule {
         key: "ack_every",
         set: |o| o.writes("ack_every"),
@@ -87,6 +87,13 @@ const RULES: [Rule; 11] = [
         used: has_rack,
         why: "the recovery has no loss probes",
         help: "`recovery = \"rack\"`",
+    },
+    Rule {
+        key: "split_acks",
+        set: |o| o.acks.split_acks.is_some_and(|parts| parts > 1),
+        used: |c| c.acks.ack_ahead == 0,
+        why: "ACKs of octets that have not arrived stay whole",
+        help: "`ack_ahead = 0`",
     },
     Rule {
         key: "dsack",

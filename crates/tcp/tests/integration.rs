@@ -3,6 +3,7 @@
 
 mod util;
 
+mod ack_ahead;
 mod any_algorithm;
 mod closed_forms;
 mod coexistence;

@@ -94,6 +94,12 @@ macro_rules! apps {
                     $(AppConfig::$Name(c) => c.rate_control(),)*
                 }
             }
+            /// Its user waits for data that was requested, and requests the next after that.
+            pub const fn waits_for_answers(&self) -> bool {
+                match self {
+                    $(AppConfig::$Name(_) => <$module::$Config as AppKind>::ANSWERS,)*
+                }
+            }
             /// It may become `next` while it runs: the kind stays, and of some kinds only rates
             /// change.
             pub fn may_become(&self, next: &AppConfig) -> bool {

@@ -87,6 +87,7 @@ impl AppKind for DashConfig {
         ],
     };
     const DATA_END: End = End::B;
+    const ANSWERS: bool = true;
     type Run = Box<Dash>;
 
     fn validate(&self, _over: Service) -> Result<(), Wrong> {

@@ -109,6 +109,7 @@ impl AppKind for FtpConfig {
             parameter("count", "for ever", "number of files"),
         ],
     };
+    const ANSWERS: bool = true;
     type Run = Box<Ftp>;
 
     fn validate(&self, _over: Service) -> Result<(), Wrong> {

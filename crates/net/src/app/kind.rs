@@ -33,6 +33,8 @@ pub(super) trait AppKind {
     const OVER: Over = Over::Streams;
     /// The end that sends the bulk of the data.
     const DATA_END: End = End::A;
+    /// Its user waits for data that was requested, and requests the next after that.
+    const ANSWERS: bool = false;
     /// The running application.
     type Run: Behaviour;
 

@@ -57,6 +57,7 @@ impl AppKind for WebPageConfig {
         ],
     };
     const DATA_END: End = End::B;
+    const ANSWERS: bool = true;
     type Run = Box<Page>;
 
     fn validate(&self, _over: Service) -> Result<(), Wrong> {

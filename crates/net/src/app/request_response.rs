@@ -53,6 +53,7 @@ impl AppKind for RequestResponseConfig {
         ],
     };
     const DATA_END: End = End::B;
+    const ANSWERS: bool = true;
     type Run = Box<RequestResponse>;
 
     fn validate(&self, _over: Service) -> Result<(), Wrong> {

@@ -178,7 +178,7 @@ pub(super) fn summary(ended: &mut Ended, scenario: &Scenario) -> Value {
         .map(|(id, f)| {
             let m = ended.monitor.flow(id);
             let active = f.started.map(|s| end.since(s)).unwrap_or_default();
-            json!({
+            let mut row = json!({
                 "flow": &*f.name,
                 "src": ended.node_name(f.node(f.data_end)),
                 "dst": ended.node_name(f.node(f.data_end.other())),
@@ -191,7 +191,14 @@ pub(super) fn summary(ended: &mut Ended, scenario: &Scenario) -> Value {
                 "retransmits": f.sent_again(),
                 "timeouts": f.sender().map(|s| s.timeouts),
                 "completion_s": f.app.stats().completion.map(|t| t.as_secs_f64()),
-            })
+            });
+            let data_end = f.data_end;
+            let receiver = f.connection(id, data_end.other());
+            let octets = ended.flows[receiver].transport.stream_octets(data_end);
+            if let Some(octets) = octets.filter(|o| o.lead > 0) {
+                row["skipped_bytes"] = octets.skipped.into();
+            }
+            row
         })
         .collect();
     let goodputs: Vec<f64> = flows.iter().filter_map(|f| f["goodput_bps"].as_f64()).collect();

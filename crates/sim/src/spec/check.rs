@@ -269,6 +269,14 @@ fn check_flow(
     let tcp = format!("{path}.tcp");
     if let Some(options) = flow.over_tcp() {
         check_tcp(options, &tcp, doc, extensions, found);
+        if acknowledges_ahead(options) && flow.app.waits_for_answers() {
+            let message = format!(
+                "`{}` waits for whole answers, and this receiver never has the octets that are lost",
+                flow.app.name()
+            );
+            let help = "`app = \"bulk\"`, or another application without answers: `file`, `cbr`, `on-off`";
+            found.push(doc.error_at(&format!("{tcp}.ack_ahead"), message).help(help));
+        }
     } else if doc.get(&tcp).is_some() {
         let message = "a UDP flow does not use TCP: this table has no effect";
         found.push(doc.error_at_key(&tcp, message).warning());
@@ -381,8 +389,18 @@ fn check_proxy(
     for (key, options) in [("accept", &proxy.accept), ("connect", &proxy.connect)] {
         if let Some(options) = options {
             check_tcp(options, &format!("{path}.{key}"), doc, extensions, found);
+            if acknowledges_ahead(options) {
+                let message = "a proxy has nothing to forward in the place of octets that its socket skipped";
+                let help = "`ack_ahead = 0` here; the key of a flow is that of its applications' ends";
+                found.push(doc.error_at(&format!("{path}.{key}.ack_ahead"), message).help(help));
+            }
         }
     }
+}
+
+/// True if the receiver acknowledges octets before they arrive, and skips those that are lost.
+fn acknowledges_ahead(options: &lasthop_tcp::Options) -> bool {
+    options.acks.ack_ahead.is_some_and(|segments| segments > 0)
 }
 
 /// Checks the options of one end, or of both.

@@ -80,6 +80,8 @@ impl ProxySpec {
             options.buffers.send_buffer = Some(self.buffer);
         }
         options.growth.manual_read = Some(true);
+        // A proxy forwards what arrives: it has nothing in the place of octets that it skipped.
+        options.acks.ack_ahead = None;
         options
     }
 }

@@ -238,6 +238,10 @@ pub struct StreamOctets {
     pub arrived: u64,
     /// Octets that were passed to the reader.
     pub read: u64,
+    /// Octets that the receiver skipped, because later ones have arrived (`ack_ahead`).
+    pub skipped: u64,
+    /// Maximum of octets that are acknowledged before they arrive (`ack_ahead`).
+    pub lead: u64,
 }
 
 /// Sequence numbers of a packet's data in its stream, which begins with 0.

@@ -103,6 +103,8 @@ impl Connection {
             // With a proxy: the octets that it has not read from its socket.
             arrived: read + receiver.readable_by_hand(),
             read,
+            skipped: receiver.octets_skipped(),
+            lead: receiver.largest_lead(),
         }
     }
 }
@@ -277,6 +279,7 @@ fn report(event: TcpEvent) -> Report {
         TcpEvent::RecoveryEntered => (Noted, "recovery-enter", None),
         TcpEvent::RecoveryExited => (Noted, "recovery-exit", None),
         TcpEvent::MarkReduction => (Noted, "ecn-reduction", None),
+        TcpEvent::Skipped { octets } => (Noted, "skipped", Some(octets as f64)),
         TcpEvent::ZeroWindowProbe => (Noted, "zero-window-probe", None),
         TcpEvent::Closed(CloseReason::Finished) => (Closed, "closed", None),
         TcpEvent::Closed(CloseReason::Aborted) => (Failed, "aborted", None),

@@ -40,7 +40,9 @@ impl World {
 
 /// The violated invariants of the octets that TCP applications write: each is delivered, or waits
 /// in the receiver's socket, or is in transit, or lost with a packet that the account names and
-/// kept by the sender, or was not sent yet.
+/// kept by the sender, or was not sent yet. With `ack_ahead` it may also be skipped by the
+/// receiver, and no longer kept by a sender to which so many octets more are acknowledged than have
+/// arrived.
 pub(super) fn audit_streams(flows: &IndexVec<FlowId, Flow>) -> Vec<String> {
     let ends = [End::A, End::B];
     flows.iter().flat_map(|flow| ends.into_iter().filter_map(move |end| audit_stream(flow, end))).collect()
@@ -54,10 +56,12 @@ fn audit_stream(flow: &Flow, end: End) -> Option<String> {
     if delivered > written {
         return Some(format!("flow {name}: {delivered} B delivered of {written} B written at {end:?}"));
     }
-    let StreamOctets { accepted, sent, acknowledged, arrived, read } = octets;
-    if !(acknowledged <= arrived && arrived <= sent) {
+    let StreamOctets { accepted, sent, acknowledged, arrived, read, skipped, lead } = octets;
+    let passed = arrived + skipped;
+    if !(acknowledged <= sent.min(passed + lead) && passed <= sent) {
         return Some(format!(
-            "flow {name}: of {accepted} B accepted at {end:?} {sent} are sent, {arrived} arrived, {acknowledged} acknowledged"
+            "flow {name}: of {accepted} B accepted at {end:?} {sent} are sent, {arrived} arrived, {skipped} skipped, \
+             {acknowledged} acknowledged with a lead of up to {lead}"
         ));
     }
     // The applications of a split flow are with its first connection.

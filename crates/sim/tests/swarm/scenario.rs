@@ -39,6 +39,8 @@ const MEDIA_FROM: u64 = 600_000;
 const CALLS_FROM: u64 = 700_000;
 /// Likewise for applications that read a burst together.
 const BURSTS_FROM: u64 = 800_000;
+/// Likewise for receivers that acknowledge octets before they arrive.
+const LEADS_FROM: u64 = 900_000;
 
 /// The properties of a bearer that changes use.
 struct BearerDrawn {
@@ -442,6 +444,12 @@ fn draw_flows(w: &mut Words, nodes: &[String], length_us: u64, seed: u64) -> Vec
             }
             if seed >= BURSTS_FROM {
                 w.maybe(0.3, "burst_read", Words::flag);
+            }
+            let answers = ["request-response", "web-page", "ftp", "dash"];
+            let own = w.text.rsplit("\n[").next().unwrap_or_default();
+            let reads = !own.contains("manual_read = true");
+            if seed >= LEADS_FROM && reads && !answers.iter().any(|kind| app.contains(kind)) {
+                w.maybe(0.5, "ack_ahead", |w| w.log(1, 65_535).to_string());
             }
         }
         names.push(FlowDrawn { name, tcp, app });

@@ -68,6 +68,11 @@ impl Connection {
         matches!(self.state, State::SynSent | State::SynReceived)
     }
 
+    /// Maximum of octets that an ACK acknowledges before they arrive (`ack_ahead`).
+    pub fn largest_lead(&self) -> u64 {
+        u64::from(self.config.acks.ack_ahead) * u64::from(self.negotiated.mss)
+    }
+
     /// The segment size announced to the peer, less fixed options \[octets\].
     pub fn announced(&self) -> u32 {
         u32::from(self.config.window.mss).saturating_sub(self.negotiated.fixed_options())

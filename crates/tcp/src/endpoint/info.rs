@@ -223,6 +223,15 @@ impl Endpoint {
     pub fn octets_received(&self) -> u64 {
         self.receive.octets_received()
     }
+    /// With `ack_ahead`: octets of the peer's data that were skipped, because later ones have
+    /// arrived.
+    pub const fn octets_skipped(&self) -> u64 {
+        self.receive.octets_skipped()
+    }
+    /// Maximum of octets that an ACK acknowledges before they arrive (`ack_ahead`).
+    pub fn largest_lead(&self) -> u64 {
+        self.conn.largest_lead()
+    }
     /// Segment size of the sender [octets].
     #[inline]
     pub const fn mss(&self) -> u32 {

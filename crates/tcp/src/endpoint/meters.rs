@@ -42,6 +42,11 @@ pub enum Event {
     MarkReduction,
     /// A zero window was probed.
     ZeroWindowProbe,
+    /// With `ack_ahead`: octets that have not arrived were given up, because later ones have.
+    Skipped {
+        /// How many.
+        octets: u64,
+    },
     /// The connection is over.
     Closed(CloseReason),
     /// The peer reset the connection.

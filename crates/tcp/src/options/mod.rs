@@ -147,6 +147,10 @@ fn check_together(c: &Config) -> Result<(), OptionError> {
     if c.vegas.alpha > c.vegas.beta {
         return refuse("vegas_alpha", format!("{} is above vegas_beta, {}", c.vegas.alpha, c.vegas.beta));
     }
+    if c.acks.ack_ahead > 0 && c.growth.manual_read {
+        let problem = "skips octets in front of those that wait to be read: needs `manual_read = false`";
+        return refuse("ack_ahead", problem);
+    }
     let control = c.control_at_work();
     if control.needs().delivery_rate && c.recovery != RecoveryFlavour::Rack {
         let name = control.name();

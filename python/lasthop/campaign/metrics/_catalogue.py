@@ -141,7 +141,7 @@ def is_function(name: str) -> bool:
 # fmt: off
 EVENT_KINDS = [
     "when", "flow-start", "flow-stop", "flow-pause", "flow-resume", "established", "peer-closed", "rto", "spurious-rto",
-    "fast-retransmit", "recovery-enter", "recovery-exit", "ecn-reduction", "zero-window-probe", "closed",
+    "fast-retransmit", "recovery-enter", "recovery-exit", "ecn-reduction", "zero-window-probe", "skipped", "closed",
     "aborted", "timed-out", "reset", "change", "cell-down", "cell-up", "start", "stop", "handover-begins",
     "handover-done", "outage-begins", "outage-over", "rlc-discard", "rlc-reset-started", "rlc-reset-done",
     "rlc-reset-by-peer", "rlc-unrecoverable", "rlc-max-retransmissions", "rlc-reestablished", "rrc-connected",

@@ -70,6 +70,7 @@ impl Receiver {
             return;
         }
         c.meters.counters.duplicate_segments_received += 1;
+        self.ahead.restart();
         if start >= 0 {
             c.ecn.repeated(start as u64);
             self.duplicate = Some((start as u64, (start + i64::from(seg.len)) as u64));

@@ -30,7 +30,10 @@ impl Receiver {
             self.parts_left = c.config.acks.split_acks;
         }
         let parts = u64::from(std::mem::take(&mut self.parts_left));
-        let whole = self.nxt != self.data_end() || self.duplicate.is_some() || !self.reassembly.is_empty();
+        let whole = self.ahead.lead > 0
+            || self.nxt != self.data_end()
+            || self.duplicate.is_some()
+            || !self.reassembly.is_empty();
         let mut segment = self.bare_ack(c, now, seq);
         if whole || parts == 1 || news < parts {
             return segment;
@@ -52,7 +55,7 @@ impl Receiver {
         let (nxt, echo) = c.ecn.old_ack.take()?;
         let new_echo = std::mem::replace(&mut c.ecn.echo, echo);
         let mut segment = self.bare_ack(c, now, seq);
-        segment.ack = self.seq_of(nxt);
+        segment.ack = self.seq_of(nxt + self.ahead.lead);
         c.ecn.echo = new_echo;
         // It was extra: the newest packet is still to be acknowledged.
         self.ack.at_once();
@@ -83,7 +86,7 @@ impl Receiver {
     /// the segment is made: it is larger than a few registers, and each copy of it counts.
     #[inline(always)]
     pub fn header(&mut self, c: &mut Connection, now: Instant, segment: &mut Segment) {
-        segment.ack = self.seq_of(self.nxt);
+        segment.ack = self.seq_of(self.nxt + self.ahead.lead);
         segment.flags |= Flags::ACK;
         segment.window = self.advertise(c);
         if c.negotiated.timestamps {

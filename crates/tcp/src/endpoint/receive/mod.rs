@@ -2,6 +2,7 @@
 //! window.
 
 mod acceptance;
+mod ahead;
 mod header;
 mod window;
 
@@ -21,6 +22,7 @@ use crate::right_sizing::RightSizing;
 use crate::sample::timestamp;
 use crate::segment::{Flags, Segment};
 use crate::state::{Input, State};
+use ahead::Ahead;
 use window::Offered;
 
 /// The receiving half: what arrives, and what is acknowledged of it.
@@ -39,6 +41,8 @@ pub(super) struct Receiver {
     /// The peer opened: until the handshake is done only the window of the SYN-ACK exists.
     passive: bool,
     last_ack_sent: u64,
+    /// With `ack_ahead`: how far ACKs lead, and what was skipped.
+    ahead: Ahead,
     /// With `split_acks`: ACKs that are still to come of the one that is being divided.
     parts_left: u32,
     reassembly: Reassembly,
@@ -80,6 +84,7 @@ impl Receiver {
             peer_fin: None,
             passive: false,
             last_ack_sent: 0,
+            ahead: Ahead::default(),
             parts_left: 0,
             reassembly: Reassembly::default(),
             ack: ack_policy(config),
@@ -141,12 +146,12 @@ impl Receiver {
     #[inline]
     pub fn in_order_received(&self, c: &Connection) -> u64 {
         let end = if c.config.growth.reads_at_once() { self.data_end() } else { self.read_to };
-        end.saturating_sub(1)
+        end.saturating_sub(1 + self.ahead.skipped)
     }
 
     /// Octets of the peer's data that have arrived, each counted once, in order or not.
     pub fn octets_received(&self) -> u64 {
-        self.data_end().saturating_sub(1) + self.reassembly.bytes()
+        self.data_end().saturating_sub(1 + self.ahead.skipped) + self.reassembly.bytes()
     }
 
     /// Text and FIN of a segment that was accepted. False: they come after the peer's FIN.
@@ -160,6 +165,9 @@ impl Receiver {
         }
         if seg.len > 0 {
             self.last_data_at = now;
+        }
+        if c.config.acks.ack_ahead > 0 {
+            self.skip_to(c, now, start);
         }
         let nxt = self.nxt;
         let data_end = start + i64::from(seg.len);
@@ -198,6 +206,9 @@ impl Receiver {
             self.read_later(c, now);
         }
         self.take_fin(c, now);
+        if c.config.acks.ack_ahead > 0 {
+            self.lead(c, self.nxt > nxt);
+        }
         true
     }
 

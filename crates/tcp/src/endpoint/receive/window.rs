@@ -133,9 +133,10 @@ impl Receiver {
     pub fn edge_in_force(&self, c: &Connection) -> u64 {
         let by_room = c.config.host.window == WindowRule::AllRoom;
         if by_room && !(self.passive && c.state == State::SynReceived) {
-            return self.edge.max(self.nxt + self.buffer_room(c));
+            return self.edge.max(self.nxt + self.buffer_room(c)) + self.ahead.lead;
         }
-        self.edge
+        // The window of an ACK with a lead begins at its number.
+        self.edge + self.ahead.lead
     }
 
     /// Whether a read is a reason to send a window update. RFC 9293 section 3.8.6.2.2: it moves by
