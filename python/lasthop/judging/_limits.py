@@ -42,6 +42,9 @@ _COLUMNS = (
 def held_back(scenario: Scenario, run: Results, recording: Recording, mss: float) -> str | None:
     """Why the ends' buffers limited a judged flow while it was measured; None: they did not.
 
+    A flow whose receiver acknowledges ahead (`ack_ahead`) is left out: its sender sees no loss, so
+    that its window is the only end of its growth.
+
     By samples of the table `tcp` in the last two thirds of the run: the window had room for a
     segment, and the receiver's window had none, or nothing waited in the socket of an application
     that always has data. Without that table by the octets of the buffers, where the scenario has
@@ -55,7 +58,8 @@ def held_back(scenario: Scenario, run: Results, recording: Recording, mss: float
     """
     flows = tomllib.loads(scenario.to_toml()).get("flow", {})
     control = flows.get(FLOW, {}).get("tcp", {}).get("cc")
-    judged = {name: flow for name, flow in flows.items() if name == FLOW or flow.get("tcp", {}).get("cc") == control}
+    alike = {name: flow for name, flow in flows.items() if name == FLOW or flow.get("tcp", {}).get("cc") == control}
+    judged = {name: flow for name, flow in alike.items() if not flow.get("tcp", {}).get("ack_ahead")}
     if "tcp" in run.table_names and run.table("tcp").num_rows:
         return next(_by_samples(judged, run, scenario.duration / 3, mss), None)
     inflight: Steps = recording.steps("inflight")
