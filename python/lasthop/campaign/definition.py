@@ -836,9 +836,9 @@ DEFAULT_LIMIT = 100_000
 
 def _report(folder: Path, results: CampaignResults) -> None:
     """Figures and report; what draws them takes long to import."""
-    from lasthop.campaign import report
+    from lasthop.report.campaign import write
 
-    report.write(folder, results)
+    write(folder, results)
 
 
 def _restored(text: str, name: str, folder: str, sets: list[str], given: Given) -> Campaign:
