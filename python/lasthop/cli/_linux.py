@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lasthop import FolderInUseError, _format
-from lasthop._core import clear_stale
-from lasthop._files import resolved
+from lasthop import _format
 from lasthop._progress import share_bar
 from lasthop._stop import CLEAN_WITHIN, leaving, making
 from lasthop.cli import _completion, _output
+from lasthop.cli._folder import claimed, first_free
 from lasthop.cli._run import (
-    _refuse_occupied,
     _set_option,
     capture_option,
     force_option,
     load,
-    numbered,
     out_option,
     seed_option,
 )
@@ -133,16 +130,13 @@ def run(
     found = _build.find(kernel)
     checked = load(scenario, (*_run.at(_names(nodes)), *sets), seed)
     _output.warnings(checked.warnings)
-    default = Path("results") / f"{checked.name}-{checked.seed}"
-    for folder in [out or default] if out or force else numbered(default):
+
+    def into(folder: Path) -> None:
         # The guest gets some time to end by itself, and its results are moved after that.
         with leaving(making("the results are", folder), _boot.GRACE + CLEAN_WITHIN):
-            try:
-                return _into(folder, checked, found, force, capture, limit, as_json, quiet)
-            except FolderInUseError:
-                if out or force:
-                    raise
-    return None
+            _into(folder, checked, found, force, capture, limit, as_json, quiet)
+
+    first_free(Path("results") / f"{checked.name}-{checked.seed}", out, force, into)
 
 
 def _names(nodes: str) -> list[str]:
@@ -162,10 +156,7 @@ def _into(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    real = resolved(folder)
-    for note in clear_stale(real):
-        _output.note(note)
-    _refuse_occupied(real, folder, force)
+    real = claimed(folder, force)
     with share_bar(checked.name, not (as_json or quiet)) as show:
         results = _run.run(checked, kernel, real, force, capture, limit, progress=show)
     flows = results.flows.to_pylist()

@@ -11,20 +11,17 @@ from typing import Any
 
 import click
 
-from lasthop import FolderInUseError, Results, Scenario, _core, _format
-from lasthop._core import clear_stale
+from lasthop import Results, Scenario, _core, _format
 from lasthop._errors import mistake
-from lasthop._files import resolved
 from lasthop._registry import LATE_SHARE, LATENESS, losses_of_devices, share_behind
 from lasthop._stop import leaving, making
 from lasthop.cli import _completion, _output
+from lasthop.cli._folder import claimed, first_free
 from lasthop.cli._run import (
-    _refuse_occupied,
     _set_option,
     capture_option,
     force_option,
     load,
-    numbered,
     out_option,
     seed_option,
 )
@@ -142,15 +139,12 @@ def live(
             f"{names} are devices of one host: its kernel delivers between their addresses without the devices, "
             "unless a namespace of its own holds one of them; give --device for one node only"
         )
-    default = Path("results") / f"{checked.name}-{checked.seed}"
-    for folder in [out or default] if out or force else numbered(default):
+
+    def into(folder: Path) -> int:
         with leaving(making("the results are", folder), ENDS_WITHIN):
-            try:
-                return _run(checked, plan, folder, force, capture, as_json, quiet)
-            except FolderInUseError:
-                if out or force:
-                    raise
-    return FAILED
+            return _run(checked, plan, folder, force, capture, as_json, quiet)
+
+    return first_free(Path("results") / f"{checked.name}-{checked.seed}", out, force, into)
 
 
 def _left_out(flow: str, external: list[str], pairs: int, of: int) -> str:
@@ -188,10 +182,7 @@ def _run(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    real = resolved(folder)
-    for note in clear_stale(real):
-        _output.note(note)
-    _refuse_occupied(real, folder, force)
+    real = claimed(folder, force)
     output, stopped = _core.live(checked.core, json.dumps(plan), real, force, capture)
     results = Results(output, real)
     measured = results.summary["live"]

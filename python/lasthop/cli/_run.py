@@ -6,8 +6,7 @@ import importlib.util
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
-from itertools import count
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,13 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-from lasthop import FolderInUseError, Results, Scenario, _format
-from lasthop._core import clear_stale, not_of_a_run
+from lasthop import Results, Scenario, _format
 from lasthop._errors import mistake
-from lasthop._files import resolved
 from lasthop._own import CONTROL, RATE_CONTROL, SCHEDULER, Kind
 from lasthop._stop import leaving, making
 from lasthop._values import THREADS_MAX
 from lasthop.cli import _completion, _output
+from lasthop.cli._folder import claimed, first_free
 
 
 def set_option(help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -118,18 +116,13 @@ def run(
     """
     checked = load(scenario, sets, seed, own, schedulers)
     _refuse_mutants(checked)
-    default = Path("results") / f"{checked.name}-{checked.seed}"
-    candidates = [out or default] if out or force else numbered(default)
     _output.warnings(checked.warnings)
-    for folder in candidates:
+
+    def into(folder: Path) -> None:
         with leaving(making("the results are", folder)):
-            try:
-                _run(checked, folder, force, capture, threads, as_json, quiet)
-            except FolderInUseError:
-                if out or force:
-                    raise
-                continue  # an earlier run keeps its results, a run in progress its folder
-            return
+            _run(checked, folder, force, capture, threads, as_json, quiet)
+
+    first_free(Path("results") / f"{checked.name}-{checked.seed}", out, force, into)
 
 
 def _refuse_mutants(checked: Scenario) -> None:
@@ -159,7 +152,10 @@ def _run(
     quiet: bool,
 ) -> None:
     began = time.perf_counter()
-    results = _run_into(checked, folder, force, capture, threads, progress=not (quiet or as_json))
+    # What an earlier run left there stays until the new results are complete.
+    results = checked.run(
+        out=claimed(folder, force), progress=not (quiet or as_json), replace=force, capture=capture, threads=threads
+    )
     seconds = time.perf_counter() - began
     if as_json:
         _output.json_object(
@@ -276,45 +272,6 @@ def _own_class(option: str, text: str, *kinds: Kind) -> tuple[str, Any]:
         what = " or ".join(kind.what for kind in kinds)
         raise mistake(f"{option} {name}: '{file}' has no {what} '{attribute}'", remedy)
     return name, found
-
-
-def numbered(folder: Path) -> Iterator[Path]:
-    """`folder`, then the same with the numbers from 2 on: an earlier run keeps its results."""
-    yield folder
-    for number in count(2):
-        yield folder.with_name(f"{folder.name}-{number}")
-
-
-def _run_into(
-    scenario: Scenario, folder: Path, force: bool, capture: Path | None, threads: int, progress: bool
-) -> Results:
-    """Runs into `folder`.
-
-    What an earlier run left there stays until the new results are complete.
-    """
-    real = resolved(folder)
-    for note in clear_stale(real):
-        _output.note(note)
-    _refuse_occupied(real, folder, force)
-    return scenario.run(out=real, progress=progress, replace=force, capture=capture, threads=threads)
-
-
-def _refuse_occupied(real: Path, folder: Path, force: bool) -> None:
-    if real.exists() and not real.is_dir():
-        raise mistake(f"'{folder}' is a file; the results need a folder")
-    if not real.is_dir() or not any(real.iterdir()):
-        return
-    if not force:
-        raise mistake(
-            f"the folder '{folder}' is not empty",
-            "--force replaces its results; --out DIR takes another folder",
-            FolderInUseError,
-        )
-    if why := not_of_a_run(real):
-        raise mistake(
-            f"--force does not delete the folder '{folder}': {why}",
-            "move what is yours elsewhere, or take another folder with --out DIR",
-        )
 
 
 def _captured(written: dict[str, Any], folder: Path) -> str:

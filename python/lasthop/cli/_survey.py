@@ -18,7 +18,8 @@ from lasthop._files import claimed
 from lasthop._progress import share_bar
 from lasthop._stop import leaving, making
 from lasthop.cli import _completion, _output
-from lasthop.cli._run import load, numbered, set_option
+from lasthop.cli._folder import first_free
+from lasthop.cli._run import load, set_option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -142,17 +143,13 @@ def rem(
       lasthop rem my.toml --step 5 --area -500 -500 500 500 --out results/map
     """
     checked = load(scenario, sets, seed, ())
-    default = Path("results") / f"{checked.name}-rem"
-    for folder in [out or default] if out or force else numbered(default):
-        try:
-            with _claimed(folder, "rem", force):
-                table = _map(checked, as_json, step, area, height, ue)
-                _write_map(checked.name, table, folder, as_json)
-        except FolderInUseError:
-            if out or force:
-                raise
-            continue  # an earlier map stays, and one in progress keeps its folder
-        return
+
+    def into(folder: Path) -> None:
+        with _claimed(folder, "rem", force):
+            table = _map(checked, as_json, step, area, height, ue)
+            _write_map(checked.name, table, folder, as_json)
+
+    first_free(Path("results") / f"{checked.name}-rem", out, force, into)
 
 
 def _map(checked: Scenario, as_json: bool, step: float, area: Area, height: float | None, ue: str | None) -> pa.Table:
