@@ -204,23 +204,18 @@ impl Adaptation {
     pub fn measure(&self, sinr: &[f32], config: &CqiConfig) -> Report {
         debug_assert_eq!(sinr.len(), self.blocks);
         let parts = self.blocks.div_ceil(self.subband);
-        // Those of the sub-bands, then that of the carrier.
-        let mut cqis = [Cqi::OUT_OF_RANGE; SUBBANDS_MAX + 1];
-        let cqis = &mut cqis[..=parts];
-        match self.amc.mode() {
-            AmcMode::BlerTarget { .. } => {
-                self.amc.cqis_of_mi(&information(sinr, self.subband)[..=parts], cqis)
-            }
-            AmcMode::Piro { .. } => {
-                let rows = sinr.chunks(self.subband).chain([sinr]);
-                cqis.iter_mut().zip(rows).for_each(|(cqi, sinr)| *cqi = self.amc.cqi(sinr));
-            }
-        }
-        let wideband = cqis[parts];
+        let by_mi = matches!(self.amc.mode(), AmcMode::BlerTarget { .. });
+        let information = by_mi.then(|| Information::of(sinr, self.subband));
+        let cqi_of = |part: Option<usize>| match (&information, part) {
+            (Some(information), _) => self.amc.cqi_of_mi(|m| information.mean(part)[m as usize]),
+            (None, None) => self.amc.cqi(sinr),
+            (None, Some(i)) => self.amc.cqi(sinr.chunks(self.subband).nth(i).unwrap_or_default()),
+        };
+        let wideband = cqi_of(None);
         let mut subbands = [wideband.index(); SUBBANDS_MAX];
         if parts > 1 {
-            for (of, own) in subbands.iter_mut().zip(&cqis[..parts]) {
-                let own = own.index();
+            for (i, of) in subbands[..parts].iter_mut().enumerate() {
+                let own = cqi_of(Some(i)).index();
                 *of = if config.differential { differential(own, wideband.index()) } else { own };
             }
         }
@@ -358,26 +353,39 @@ fn differential(subband: u8, wideband: u8) -> u8 {
     (i16::from(wideband) + offset).clamp(0, 15) as u8
 }
 
-/// Mean mutual information of `sinr` by modulation: over each sub-band of `size` blocks, then over
-/// all blocks.
-#[inline]
-fn information(sinr: &[f32], size: usize) -> [MiByModulation; SUBBANDS_MAX + 1] {
-    let mut means = [MiByModulation::default(); SUBBANDS_MAX + 1];
-    let parts = sinr.len().div_ceil(size);
-    let mut places = MiPlaces::NONE;
-    places.locate(sinr);
-    places.mean_mi(sinr.len(), size, &mut means);
-    let mut sums = MiByModulation::default();
-    let mut left = sinr.len();
-    for mean in &means[..parts] {
-        let len = left.min(size);
-        for (sum, mean) in sums.iter_mut().zip(mean) {
-            *sum += *mean * len as f32;
+/// Mutual information of a row of SINRs, by modulation.
+struct Information {
+    /// Means over the sub-bands.
+    parts: [MiByModulation; SUBBANDS_MAX],
+    /// The mean over all blocks.
+    all: MiByModulation,
+}
+
+impl Information {
+    /// The information of `sinr`, in sub-bands of `size` blocks.
+    #[inline]
+    fn of(sinr: &[f32], size: usize) -> Information {
+        let mut information = Information { parts: [[0.0; 4]; SUBBANDS_MAX], all: [0.0; 4] };
+        let mut places = MiPlaces::NONE;
+        places.locate(sinr);
+        places.mean_mi(sinr.len(), size, &mut information.parts);
+        let mut left = sinr.len();
+        for mean in &information.parts[..sinr.len().div_ceil(size)] {
+            let len = left.min(size);
+            for (all, mean) in information.all.iter_mut().zip(mean) {
+                *all += *mean * len as f32;
+            }
+            left -= len;
         }
-        left -= len;
+        information.all = information.all.map(|sum| sum / sinr.len() as f32);
+        information
     }
-    means[parts] = sums.map(|sum| sum / sinr.len() as f32);
-    means
+
+    /// The mean over sub-band `part`; None: over all blocks.
+    #[inline(always)]
+    fn mean(&self, part: Option<usize>) -> &MiByModulation {
+        part.map_or(&self.all, |i| &self.parts[i])
+    }
 }
 
 /// A CQI report.

@@ -6,9 +6,8 @@
 //! ns-3 network simulator", 2011): Shannon's formula with the gap of an uncoded bit error rate.
 
 use lasthop_engine::math::{from_db, ln, log2};
-use lasthop_engine::simd::{Kernel, wide};
 
-use super::mutual_information::{MiByModulation, mean_mi, mi_closed_form};
+use super::mutual_information::{mean_mi, mi_closed_form};
 use super::{Cqi, CqiTable, ErrorModel, Mcs, Modulation, PRB_MAX};
 
 /// The model by which a CQI is found.
@@ -114,26 +113,33 @@ impl Amc {
         if let AmcMode::Piro { .. } = self.mode {
             return self.mcs(self.cqi(sinr));
         }
+        self.best_mcs_of_mi(|modulation| mean_mi(modulation, sinr))
+    }
+
+    /// The CQI of blocks whose mean mutual information by modulation `mi` returns, for callers that
+    /// compute several means of one row. Out of range with the Piro model, which does not use it.
+    #[inline(always)]
+    pub fn cqi_of_mi(&self, mi: impl FnMut(Modulation) -> f32) -> Cqi {
+        self.best_mcs_of_mi(mi).map_or(Cqi::OUT_OF_RANGE, |m| self.cqi_of_mcs[usize::from(m.index())])
+    }
+
+    /// Inlined into its caller: a report calls it for every sub-band.
+    #[inline(always)]
+    fn best_mcs_of_mi(&self, mut mi: impl FnMut(Modulation) -> f32) -> Option<Mcs> {
         // The information falls from one order to the next; each is computed once, from the
         // highest.
         let mut rest = self.mi_needed.as_slice();
         for (modulation, first) in self.first.iter().rev() {
             let (below, rows) = rest.split_at(*first);
-            let mi = mean_mi(*modulation, sinr);
-            if let Some(i) = rows.iter().rposition(|needed| mi >= *needed) {
+            let mi = mi(*modulation);
+            if rows.first().is_some_and(|least| mi >= *least)
+                && let Some(i) = rows.iter().rposition(|needed| mi >= *needed)
+            {
                 return Some(Mcs::new((first + i) as u8));
             }
             rest = below;
         }
         None
-    }
-
-    /// The CQIs of several parts of a row, whose mean mutual information is `mi`: to `to`, of the
-    /// same length. Each is [`cqi`](Self::cqi) of the part's blocks. Out of range with the Piro
-    /// model, which does not use information.
-    #[inline]
-    pub fn cqis_of_mi(&self, mi: &[MiByModulation], to: &mut [Cqi]) {
-        wide(CqisOfMi { amc: self, mi, to });
     }
 
     /// The MCS that a scheduler gives to a UE that reported `cqi`; `None` for CQI 0.
@@ -145,52 +151,6 @@ impl Amc {
         let sum: f64 = sinr.iter().map(|g| log2(1.0 + f64::from(*g) / gamma)).sum();
         let eta = sum / sinr.len() as f64;
         Cqi::usable().rfind(|c| piro_efficiency(*c, self.table) <= eta).unwrap_or_default()
-    }
-}
-
-/// Parts whose CQIs are found together.
-const TOGETHER: usize = 16;
-
-/// Finds the CQIs of parts from their information.
-struct CqisOfMi<'a> {
-    amc: &'a Amc,
-    mi: &'a [MiByModulation],
-    to: &'a mut [Cqi],
-}
-
-impl Kernel for CqisOfMi<'_> {
-    type Output = ();
-    #[inline(always)]
-    fn run(self) {
-        let Amc { mi_needed, first, cqi_of_mcs, .. } = self.amc;
-        for (mi, to) in self.mi.chunks(TOGETHER).zip(self.to.chunks_mut(TOGETHER)) {
-            // By modulation, then by part.
-            let mut information = MiByModulation::default().map(|_| [0.0; TOGETHER]);
-            for (part, of) in (0..TOGETHER).zip(mi) {
-                for (row, mi) in information.iter_mut().zip(of) {
-                    row[part] = *mi;
-                }
-            }
-            // MCS up to the best one; 0: there is none. A higher modulation has precedence.
-            let mut best = [0; TOGETHER];
-            for (i, (modulation, from)) in first.iter().enumerate() {
-                let end = first.get(i + 1).map_or(mi_needed.len(), |(_, next)| *next);
-                let row = &information[*modulation as usize];
-                // The needs ascend, so those that are met come first.
-                let mut met = [0; TOGETHER];
-                for needed in &mi_needed[*from..end] {
-                    for (met, mi) in met.iter_mut().zip(row) {
-                        *met += u32::from(*mi >= *needed);
-                    }
-                }
-                for (best, met) in best.iter_mut().zip(met) {
-                    *best = if met > 0 { *from as u32 + met } else { *best };
-                }
-            }
-            for (to, best) in to.iter_mut().zip(best) {
-                *to = (best as usize).checked_sub(1).map_or(Cqi::OUT_OF_RANGE, |mcs| cqi_of_mcs[mcs]);
-            }
-        }
     }
 }
 
@@ -237,38 +197,6 @@ mod tests {
     use super::*;
     use crate::lte::McsTable;
     use lasthop_engine::math::from_db;
-
-    /// CQIs that are found together are those of each part alone: parts of four blocks, flat or
-    /// one of them 9 dB lower, from below the lowest CQI to above the highest, 37 at a time (more
-    /// than two groups), in each table and with each rounding.
-    #[test]
-    fn cqis_of_several_parts_are_those_of_each() {
-        let of = |table, rounding| Amc::new(AmcMode::BlerTarget { target: 0.1, prbs: 6, rounding }, table);
-        for (table, rounding) in [
-            (CqiTable::Qam64, CqiRounding::AtMost),
-            (CqiTable::Qam64, CqiRounding::Below),
-            (CqiTable::Qam256, CqiRounding::AtMost),
-        ] {
-            let amc = of(table, rounding);
-            let parts: Vec<[f32; 4]> = (0..37 * 20)
-                .map(|i| (-15.0 + 50.0 * f64::from(i) / (37.0 * 20.0), i % 2 == 1))
-                .map(|(db, flat)| [db, db, if flat { db } else { db - 9.0 }, db].map(|db| from_db(db) as f32))
-                .collect();
-            let mut seen = std::collections::BTreeSet::new();
-            for some in parts.chunks(37) {
-                let modulations =
-                    [Modulation::Qpsk, Modulation::Qam16, Modulation::Qam64, Modulation::Qam256];
-                let mi: Vec<MiByModulation> =
-                    some.iter().map(|sinr| modulations.map(|m| mean_mi(m, sinr))).collect();
-                let mut together = vec![Cqi::OUT_OF_RANGE; some.len()];
-                amc.cqis_of_mi(&mi, &mut together);
-                let alone: Vec<Cqi> = some.iter().map(|sinr| amc.cqi(sinr)).collect();
-                assert_eq!(together, alone, "{table:?} {rounding:?}");
-                seen.extend(together.iter().map(|cqi| cqi.index()));
-            }
-            assert!(seen.contains(&0) && seen.len() >= 14, "{table:?} {rounding:?}: {seen:?}");
-        }
-    }
 
     fn piro() -> Amc {
         Amc::new(AmcMode::Piro { ber: 5e-5 }, CqiTable::Qam64)
