@@ -103,8 +103,8 @@ p = {{ rate = "10 Mbit/s", rtt = "40 ms", buffer_bdp = 1 }}
     ("more", "why"),
     [
         ("", None),
-        ('flow.judged.tcp.receive_buffer = "20 kB"', "the receive window limited judged in"),
-        ('flow.judged.tcp.send_buffer = "20 kB"', "the send buffer limited judged in"),
+        ('flow.judged.tcp.receive_buffer = "20 kB"', "raise flow.judged.tcp.receive_buffer"),
+        ('flow.judged.tcp.send_buffer = "20 kB"', "raise flow.judged.tcp.send_buffer"),
         # An application with a rate of its own is not limited by the buffer.
         ('flow.judged.app = { kind = "bulk", rate = "1 Mbit/s" }', None),
     ],

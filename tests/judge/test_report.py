@@ -33,11 +33,11 @@ source = "s"
 base = "shared"
 seeds = 3
 [case.metric.loss]
-value = "1"
+value = "loss_of('judged', late, end) * 100"
 unit = "%"
 better = "smaller"
 [case.metric.only_p]
-value = "1"
+value = "loss_of('judged', late, end) * 100"
 paths = ["p"]
 [case.paths]
 p = { rate = "10 Mbit/s", rtt = "40 ms", buffer_bdp = 1 }

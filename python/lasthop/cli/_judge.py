@@ -16,8 +16,12 @@ from lasthop.cli import _completion, _output, _runs
 from lasthop.cli._run import utf8
 
 if TYPE_CHECKING:
+    from lasthop._core import LasthopError
+    from lasthop.judging._paths import CasePath
     from lasthop.judging.case import Case
+    from lasthop.judging.control import Control
     from lasthop.judging.judgement import Judgement, Verdicts
+    from lasthop.judging.mutants import Tried
     from lasthop.judging.suite import Suite
 
 #: Exit code of `--gate` where a row is `fail` or `flag`.
@@ -167,24 +171,41 @@ def _check(files: list[str], as_json: bool) -> None:
 
     Checked with a control that has the case's variables.
     """
-    from lasthop.judging._known import check_known
-    from lasthop.judging._scenario import scenario_of
+    from lasthop.judging._places import together
     from lasthop.judging._variables import scenario_keys
     from lasthop.judging.control import stand_in
+    from lasthop.judging.mutants import missing_mutants
     from lasthop.judging.suite import load_suite
 
     cases = [case for name in files for case in load_suite(name).cases]
+    errors: list[LasthopError] = []
     for case in cases:
+        errors += missing_mutants(case)
         runnable = not case.lacks and all(key in scenario_keys() for key in case.needs)
         control = stand_in(case.variables, case.judges)
-        for path in case.paths if runnable else ():
-            check_known(case, path, scenario_of(case, path, control.name, case.seed(0), control.cc))
+        paths = case.paths if runnable else ()
+        errors += filter(None, (_fault_of(case, path, control) for path in paths))
+    if errors:
+        raise together(errors[:20])
     if as_json:
         _output.json_object({"cases": [{"id": c.id, "title": c.title, "paths": len(c.paths)} for c in cases]})
         return
     for case in cases:
         _output.line(f"{case.id}: {case.title} ({_counted(case)})")
     _output.line(f"The cases are right. Run them: lasthop judge CONTROL --file {files[0]}")
+
+
+def _fault_of(case: Case, path: CasePath, control: Control) -> LasthopError | None:
+    """What is wrong with a path of a case; None: it is right."""
+    from lasthop._core import LasthopError
+    from lasthop.judging._known import check_known
+    from lasthop.judging._scenario import scenario_of
+
+    try:
+        check_known(case, path, scenario_of(case, path, control.name, case.seed(0), control.cc))
+    except LasthopError as error:
+        return error
+    return None
 
 
 def _counted(case: Case) -> str:
@@ -206,14 +227,18 @@ def _mutants(suites: list[str], said: dict[str, Any]) -> bool:
         _output.json_object({"mutants": [vars(tried) for tried in found], "untried": rest})
     else:
         rows = [
-            (t.case, t.mutant, "found" if t.found else "NOT FOUND", t.verdict, ", ".join(t.failed) or t.why)
-            for t in found
+            (t.case, t.mutant, *(("found", t.verdict, ", ".join(t.failed)) if t.found else _unfound(t))) for t in found
         ]
         _output.table(("case", "mutant", "", "verdict", "fails"), rows, wrap=True)
         _output.line(f"{sum(t.found for t in found)} of {len(found)} mutants are found")
         for case, check, why in untried(every):
             _output.line(f"No mutant makes {case} {check} fail{f': {why}' if why else ''}")
     return all(tried.found for tried in found)
+
+
+def _unfound(tried: Tried) -> tuple[str, str, str]:
+    """A mutant that is not found, with the checks that fail and why."""
+    return "NOT FOUND", tried.verdict, "; ".join(filter(None, (", ".join(tried.failed), tried.why)))
 
 
 def _plan(judgement: Judgement, as_json: bool) -> None:

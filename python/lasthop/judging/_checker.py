@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from math import inf
 from typing import TypeGuard
 
 from lasthop.campaign._faults import nearest
@@ -47,6 +48,20 @@ OF_FLOWS: dict[str, str | None] = {
     **dict.fromkeys(("loss_of", "marked_of", "wait_of", "delay_of", "carried_of"), "windows"),
     **dict.fromkeys(("ecn_of", "burst_of"), "packets"), "completion_of": None,
 }  # fmt: skip
+#: Functions whose values are from 0 to 1, and others whose values are not below 0.
+SHARES = ("share", "largest_share", "loss_of", "marked_of", "ecn_of", "jain_of", "starved_of")
+_NOT_NEGATIVE = (
+    "goodput_of", "carried_of", "delay_of", "wait_of", "spread_of", "swings", "burst_of", "completion_of",
+    "time_to_reach", "time_to_settle", "count",
+)  # fmt: skip
+_RTT = "metric('flow(\"judged\").rtt_mean_s')"
+#: What is no variable and can be had otherwise.
+_MEASURED = {
+    **dict.fromkeys(("rtt", "srtt", "rtt_us"), _RTT), "min_rtt": _RTT.replace("mean", "min"),
+    **dict.fromkeys(("throughput", "delivery_rate", "bw"), "goodput(late, end)"),
+    **dict.fromkeys(("loss", "loss_rate", "drops"), "loss_of('judged', late, end), with output.windows"),
+    **dict.fromkeys(("delay", "wait", "queue"), "wait_of('judged', 95, late, end), with output.windows"),
+}  # fmt: skip
 #: Functions that read a run whatever their arguments are.
 _OF_RUNS = (*OF_FLOWS, "enter", "leave", "events", "goodput", "rounds", "metric", "flow")
 
@@ -87,19 +102,43 @@ class Checker:
         Raises:
             ExpressionError: it has one value for every control.
         """
-        if not self._reads(tree):
+        if not self.reads(tree):
             raise ExpressionError(
                 "this does not depend on the control: no variable, event or metric of the run is in it",
                 "compare what the run has recorded, such as max(cwnd, start, end) >= 4", *_place(tree),
             )  # fmt: skip
 
-    def _reads(self, tree: Tree) -> bool:
+    def can_fail(self, tree: Tree) -> None:
+        """Checks that a comparison with a bound does not hold for every value that there is.
+
+        Raises:
+            ExpressionError: it always holds.
+        """
+        if not isinstance(tree, Compare) or len(tree.operators) != 1:
+            return
+        (left, right), sign = tree.terms, tree.operators[0]
+        if not isinstance(left, Call):
+            left, right, sign = right, left, {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(sign, sign)
+        bound = self._constant(right)
+        if not isinstance(left, Call) or bound is None or left.function not in (*SHARES, *_NOT_NEGATIVE):
+            return
+        most = 1.0 if left.function in SHARES else inf
+        always = {
+            "<": most < bound, "<=": most <= bound, ">": bound < 0, ">=": bound <= 0,
+        }.get(sign, False)  # fmt: skip
+        if always:
+            values = "from 0 to 1" if most == 1 else "never below 0"
+            remedy = "1 % is 0.01: such as <= 1 %" if most == 1 else "a bound that a control can miss"
+            raise ExpressionError(f"this always holds: {left.function}(...) is {values}", remedy, *_place(tree))
+
+    def reads(self, tree: Tree) -> bool:
+        """Whether an expression depends on what a run has recorded."""
         if isinstance(tree, Name):
             let = self._names.let.get(tree.name)
-            return tree.name in self._names.variables if let is None else self._reads(let)
+            return tree.name in self._names.variables if let is None else self.reads(let)
         if isinstance(tree, Call):
-            return tree.function in _OF_RUNS or any(map(self._reads, parts_of(tree)))
-        return any(map(self._reads, parts_of(tree)))
+            return tree.function in _OF_RUNS or any(map(self.reads, parts_of(tree)))
+        return any(map(self.reads, parts_of(tree)))
 
     def kind(self, tree: Tree) -> str:
         """What a part comes to.
@@ -165,11 +204,14 @@ class Checker:
             raise ExpressionError(f"'{name}' is a function", f"it is called as {FUNCTIONS[name].form}", *_place(tree))
         if name in UNITS:
             raise ExpressionError(f"the unit '{name}' stands behind a number", f"such as 3 {name}", *_place(tree))
+        measured = _MEASURED.get(name)
         if name in self._names.parameters:
-            raise ExpressionError(f"'{name}' is a value of the path", f"write {{{name}}}", *_place(tree))
+            remedy = f"write {{{name}}}" + (f"; what was measured is {measured}" if measured else "")
+            raise ExpressionError(f"'{name}' is a value of the path", remedy, *_place(tree))
         known = [*self._names.variables, *self._names.let, *MOMENTS, *NUMBERS]
         remedy = "a variable of the control's own stands in `observables`; lasthop describe cc NAME lists others"
-        raise ExpressionError(f"there is no '{name}'", nearest(name, known, remedy), *_place(tree))
+        remedy = f"no variable, but a value of the run: {measured}" if measured else nearest(name, known, remedy)
+        raise ExpressionError(f"there is no '{name}'", remedy, *_place(tree))
 
     def _binary(self, tree: Binary) -> str:
         left, right = self.kind(tree.left), self.kind(tree.right)

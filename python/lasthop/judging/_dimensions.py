@@ -308,6 +308,11 @@ def agreed(paths: list[Mapping[str, tuple[int, int]]]) -> dict[str, tuple[int, i
     return found
 
 
+def of_unit(unit: str) -> Quantity:
+    """What a unit of the language measures."""
+    return _of_powers(*DIMENSIONS[unit])
+
+
 def unit_in_words(quantity: Quantity | None) -> str:
     """The unit in which a value is shown; empty: a number, or not known."""
     if quantity is None or quantity.bare:

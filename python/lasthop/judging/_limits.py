@@ -85,13 +85,14 @@ def _by_samples(judged: Mapping[str, Any], run: Results, from_s: float, mss: flo
             room = column["snd_cwnd"] - in_flight >= 1
             nothing_waits = column["notsent_bytes"] < mss
             closed = column["rwnd_bytes"] - (column["snd_nxt"] - column["snd_una"]) < mss
-            found = {"the receive window": room & closed & ~nothing_waits}
+            found = {("the receive window", "receive_buffer"): room & closed & ~nothing_waits}
             if _endless(keys.get("app")):
-                found["the send buffer"] = room & nothing_waits & (in_flight > 0)
-            for what, times in found.items():
+                found["the send buffer", "send_buffer"] = room & nothing_waits & (in_flight > 0)
+            for (what, key), times in found.items():
                 share = float(np.mean(times)) if len(times) else 0.0
                 if share > _RARELY:
-                    yield f"{what} limited {name} in {100 * share:.0f} % of the samples of the last two thirds"
+                    part = f"in {100 * share:.0f} % of the samples of the last two thirds"
+                    yield f"{what} limited {name} {part}; raise flow.{flow}.tcp.{key}"
 
 
 def _endless(app: Any) -> bool:

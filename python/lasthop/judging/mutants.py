@@ -6,9 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lasthop._core import LasthopError
+from lasthop.judging._places import Places
 from lasthop.judging.case import Case, Mutant
-from lasthop.judging.judgement import Judgement
+from lasthop.judging.control import control_of
+from lasthop.judging.judgement import Judgement, Row
 from lasthop.judging.suite import Suite
+
+Failed = tuple[str, str, int]
+"""A check that does not hold, the path and the seed."""
 
 
 @dataclass(frozen=True)
@@ -29,17 +35,40 @@ class Tried:
 def try_mutants(suites: Sequence[Suite], **more: Any) -> Iterator[Tried]:
     """Judges each mutant of each case by its own case.
 
+    A mutant whose class is not there is an error, and not found. A switch of a built-in control is
+    found only if each check that it names fails on a path where it does not fail without it.
+
     Args:
         suites: the suites.
         more: as `Judgement` takes it: quick, jobs, store.
-
-    Raises:
-        LasthopError: a mutant's class is not there.
     """
     for suite in suites:
         for case in suite.cases:
+            right: dict[str, set[Failed]] = {}
             for mutant in case.mutants:
-                yield _tried(suite, case, mutant, more)
+                yield _tried(suite, case, mutant, more, right)
+
+
+def missing_mutants(case: Case) -> list[LasthopError]:
+    """The mistakes of a case whose mutants' classes or programs are not there."""
+    errors = [(number, _missing(case, mutant)) for number, mutant in enumerate(case.mutants)]
+    file = Places(case.text, case.file)
+    return [file.error((*case.key, "mutant", n, "cc"), *_words(error)) for n, error in errors if error is not None]
+
+
+def _missing(case: Case, mutant: Mutant) -> LasthopError | None:
+    """Why a mutant's control cannot be had; None: it can."""
+    try:
+        control_of(mutant.cc, folder=case.folder, judged=case.judges)
+    except LasthopError as error:
+        return error
+    return None
+
+
+def _words(error: LasthopError) -> tuple[str, str | None]:
+    """The message of an error, and its remedy."""
+    of: dict[str, str] = next(iter(getattr(error, "diagnostics", [])), {})
+    return str(of.get("message", str(error).partition("\n")[0])), of.get("help")
 
 
 def untried(suites: Sequence[Suite]) -> list[tuple[str, str, str]]:
@@ -52,12 +81,42 @@ def untried(suites: Sequence[Suite]) -> list[tuple[str, str, str]]:
     return found
 
 
-def _tried(suite: Suite, case: Case, mutant: Mutant, more: dict[str, Any]) -> Tried:
+def _tried(suite: Suite, case: Case, mutant: Mutant, more: dict[str, Any], right: dict[str, set[Failed]]) -> Tried:
+    if (error := _missing(case, mutant)) is not None:
+        return Tried(case.id, mutant.name, "error", (), False, _words(error)[0])
     if case.own and mutant.cc != case.own:  # another control in the place of the one that the case names
         case = case.with_own(mutant.cc)
-    alone = Suite(suite.name, suite.title, suite.source, (case,))
-    (row,) = Judgement(mutant.cc, [alone], folder=case.folder, switch=mutant.switch, **more).run().rows
-    checks = [c for point in row.points for c in point.get("checks", [])]
-    failed = tuple(dict.fromkeys(c["name"] for c in checks if c["holds"] is False))
+    row = _judged(suite, case, mutant.cc, mutant.switch, more)
+    failed = _failed(row)
+    why = row.why
     found = row.verdict == "fail" and set(mutant.fails) <= set(failed)
-    return Tried(case.id, mutant.name, row.verdict, failed, found, row.why)
+    if found and mutant.switch:
+        if mutant.cc not in right:
+            right[mutant.cc] = _places(_judged(suite, case, mutant.cc, "", more))
+        by_mistake = {name for name, *_ in _places(row) - right[mutant.cc]}
+        too = [name for name in mutant.fails if name not in by_mistake]
+        if too:
+            found, why = False, f"{', '.join(too)} does not hold on these paths without the mistake either"
+    return Tried(case.id, mutant.name, row.verdict, failed, found, why)
+
+
+def _judged(suite: Suite, case: Case, cc: str, switch: str, more: dict[str, Any]) -> Row:
+    alone = Suite(suite.name, suite.title, suite.source, (case,))
+    (row,) = Judgement(cc, [alone], folder=case.folder, switch=switch, **more).run().rows
+    return row
+
+
+def _failed(row: Row) -> tuple[str, ...]:
+    """The checks that do not hold on some path, in their order there."""
+    checks = [c for point in row.points for c in point.get("checks", [])]
+    return tuple(dict.fromkeys(c["name"] for c in checks if c["holds"] is False))
+
+
+def _places(row: Row) -> set[Failed]:
+    """The checks that do not hold, with path and seed."""
+    return {
+        (check["name"], point["path"], point["seed"])
+        for point in row.points
+        for check in point.get("checks", [])
+        if check["holds"] is False
+    }

@@ -190,7 +190,12 @@ def judged(case: Case, path: CasePath, run: Results, scenario: Scenario, control
     if verdict in ("pass", "shown"):
         known = {name: value for name, value in values.items() if value is not None}
         why = ", ".join(f"{name} {quantity(value, case.units.get(name, ''))}" for name, value in known.items())
-        why = why or ("1 check holds" if len(passes) == 1 else f"{len(passes)} checks hold")
+        shown = {name: evaluation.of(tree) for name, tree in case.shown.items()}
+        missing = [f"{name} is not known: {x.why}" for name, x in shown.items() if isinstance(x, Unknown)]
+        if not why and passes:
+            why = "1 check holds" if len(passes) == 1 else f"{len(passes)} checks hold"
+        elif not why:
+            why = "; ".join(missing)
     return {
         "verdict": verdict,
         "why": why,

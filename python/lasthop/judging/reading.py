@@ -11,13 +11,13 @@ from typing import Any
 
 from lasthop._core import LasthopError
 from lasthop.campaign._faults import nearest
-from lasthop.judging._checker import Checker, InLetError
-from lasthop.judging._dimensions import PLAIN, UNITS_OF_VARIABLES, Dimensions, agreed, unit_in_words
+from lasthop.judging._checker import SHARES, Checker, InLetError
+from lasthop.judging._dimensions import PLAIN, UNITS_OF_VARIABLES, Dimensions, agreed, of_unit, unit_in_words
 from lasthop.judging._functions import FUNCTIONS, MOMENTS, NUMBER, NUMBERS, Names
 from lasthop.judging._paths import CasePath, derived
 from lasthop.judging._places import Key, Places, tables_of, together
 from lasthop.judging._scenario import bases
-from lasthop.judging._syntax import DIMENSIONS, UNITS, ExpressionError, Number, Tree, Unary, left_of, parse
+from lasthop.judging._syntax import DIMENSIONS, UNITS, Call, ExpressionError, Number, Tree, Unary, left_of, parse
 from lasthop.judging._variables import (
     CONGESTION,
     KINDS,
@@ -28,7 +28,7 @@ from lasthop.judging._variables import (
     switches_of,
     units_of,
 )
-from lasthop.judging.case import BASELINES, Case, CaseMetric, Check, Mutant, Reading
+from lasthop.judging.case import BASELINES, FLOW, Case, CaseMetric, Check, Mutant, Reading
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}\Z")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}\Z")
@@ -127,7 +127,8 @@ class _Reader:
         plot = self._texts("plot")
         for number, name in enumerate(plot):
             if name not in variables:
-                self._fault(("plot", number), f"there is no variable '{name}'", nearest(name, variables))
+                remedy = nearest(name, variables, "lasthop describe cc NAME lists the variables of a control")
+                self._fault(("plot", number), f"there is no variable '{name}'", remedy)
         nothing = not checks["pass"] and not shown and not self._table("metric")
         if nothing and not self._texts("lacks") and not self.errors:
             self._fault((), "the case checks nothing", "write what must hold into `pass`, or values into [case.shown]")
@@ -138,6 +139,12 @@ class _Reader:
             self._fault(("base",), f"there is no base '{base}'", nearest(base, bases()))
         if base == "none" and not scenario:
             self._fault(("base",), 'with base = "none" the case needs its own scenario', "write [case.scenario]")
+        for path in paths if base == "none" and scenario and not self._texts("lacks") else ():
+            of = [table.get("flow", {}) for table in (scenario, path.scenario)]
+            if not any(isinstance(flows, Mapping) and FLOW in flows for flows in of):
+                remedy = f"name the flow whose control is judged so: [case.scenario.flow.{FLOW}]"
+                self._fault(("scenario",), f"the judged flow is called `{FLOW}`, and there is none", remedy)
+                break
         metrics, references = self._metrics(checker, dimensions, paths), self._references(judges)
         if metrics and (checks["pass"] or checks["requires"]):
             self._fault((), "a case with metrics compares, and has no checks", "write `pass` into a case of its own")
@@ -316,6 +323,7 @@ class _Reader:
                 dimensions.of(tree)
                 if key[0] == "pass" and not reported:  # a path may be required to have some value
                     checker.of_run(tree)
+                    checker.can_fail(tree)
                 if name:
                     units[name] = unit_in_words(dimensions.of(of or tree))
             except ExpressionError as error:
@@ -392,10 +400,31 @@ class _Reader:
             here, of = dimensions.of(bound), PLAIN if tree is None else dimensions.of(tree)  # harm is a share
             if here is not None and of is not None and not here.agrees(of):
                 self._fault(("metric", name, key), f"the bound is {here}, the metric {of}", "write the bound's unit")
+        unit = str(entry.get("unit", ""))
+        if tree is not None and not self.errors:
+            self._unit(checker, dimensions, name, tree, unit)
         return CaseMetric(
-            name, str(entry.get("value", "")), tree, str(entry.get("unit", "")), "smaller" if harm else str(better),
+            name, str(entry.get("value", "")), tree, unit, "smaller" if harm else str(better),
             bool(flags), harm, tuple(patterns), bounds[0], bounds[1], str(entry.get("by", "")),
         )  # fmt: skip
+
+    def _unit(self, checker: Checker, dimensions: Dimensions, name: str, tree: Tree, unit: str) -> None:
+        """The value depends on the run, and is in the unit that stands behind it."""
+        if not checker.reads(tree):
+            what = "this does not depend on the control: no variable, event or metric of the run is in it"
+            self._fault(("metric", name, "value"), what, "such as mean(cwnd, late, end)")
+        of = dimensions.of(tree)
+        # A value over one of its unit is a number: `x / 1 Mbit/s`. So is a share.
+        share = isinstance(tree, Call) and tree.function in SHARES
+        exact = of is not None and of.data is not None and not of.unit and (of != PLAIN or share)
+        if unit not in UNITS or of is None or not exact:
+            return
+        if not of.agrees(of_unit(unit)):
+            self._fault(("metric", name, "unit"), f"the value is {of}, and its unit '{unit}'", "write the value's unit")
+        elif UNITS[unit] != 1:
+            base = unit_in_words(of)
+            remedy = f"end the value with `/ 1 {unit}`" + (f', or write unit = "{base}"' if base else "")
+            self._fault(("metric", name, "unit"), f"the value is {of}, not in {unit}", remedy)
 
     def _number(self, checker: Checker, dimensions: Dimensions, metric: str, key: str, text: Any) -> Tree | None:
         """The expression of a key of a metric, which must come to a number.

@@ -1,0 +1,162 @@
+"""Mistakes of cases that --file finds, and the remedies that it names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import lasthop as lh
+from lasthop.cli import main
+from lasthop.judging.mutants import try_mutants
+from lasthop.judging.suite import load_suite
+
+CASE = """[case]
+id = "M"
+title = "t"
+source = "s"
+{head}
+[case.paths]
+p = {{ rate = "10 Mbit/s", rtt = "40 ms" }}
+{tail}
+"""
+
+
+def said(tmp_path: Path, head: str, tail: str = "") -> str:
+    """What the check of a file says."""
+    file = tmp_path / "m.toml"
+    file.write_text(CASE.format(head=head, tail=tail), encoding="utf-8")
+    done = CliRunner().invoke(main, ["judge", "--file", str(file)])
+    assert (done.exit_code == 0) is ("The cases are right" in done.output)
+    return done.output
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "message", "remedy"),
+    [
+        ("goodput(late, end)", "Mbit/s", "the value is a rate [bit/s], not in Mbit/s", "`/ 1 Mbit/s`, or write unit"),
+        ("goodput(late, end)", "ms", "the value is a rate [bit/s], and its unit 'ms'", "write the value's unit"),
+        ("time(first(changes(cwnd)))", "ms", "the value is a time [s], not in ms", '`/ 1 ms`, or write unit = "s"'),
+        ("share(cwnd > 9, late, end)", "%", "the value is a number without a dimension, not in %", "`/ 1 %`"),
+        ("goodput(late, end) / 1 Mbit/s", "Mbit/s", None, ""),
+        ("goodput(late, end)", "bit/s", None, ""),
+        ("share(cwnd > 9, late, end) * 100", "%", None, ""),
+        ("share(cwnd > 9, late, end) / 1 %", "%", None, ""),
+        ("mean(cwnd, late, end)", "of the window", None, ""),
+        ("1", "", "this does not depend on the control", "mean(cwnd, late, end)"),
+        ("{rate} / 2", "bit/s", "this does not depend on the control", "mean(cwnd, late, end)"),
+    ],
+)
+def test_the_unit_of_a_metric_is_that_of_its_value(
+    value: str, unit: str, message: str | None, remedy: str, tmp_path: Path
+) -> None:
+    found = said(tmp_path, "", f'[case.metric.x]\nvalue = "{value}"\nunit = "{unit}"')
+    assert ("The cases are right" in found) is (message is None), found
+    assert (message or "") in found
+    assert remedy in found
+
+
+@pytest.mark.parametrize(
+    ("head", "remedy"),
+    [
+        ('pass = ["max(srtt, late, end) < 1 s"]', "metric('flow(\"judged\").rtt_mean_s')"),
+        (
+            'pass = ["mean(rtt, late, end) < 1 s"]',
+            "write {rtt}; what was measured is metric('flow(\"judged\").rtt_mean_s')",
+        ),
+        ('pass = ["max(loss, late, end) < 1"]', "loss_of('judged', late, end), with output.windows"),
+        ('pass = ["max(cwmd, late, end) < 1"]', "did you mean 'cwnd'?"),
+        ('pass = ["max(cwnd, late, end) > 1"]\nplot = ["pacing"]', "did you mean 'pacing_rate'?"),
+        ('pass = ["max(cwnd, late, end) > 1"]\nplot = ["rtt"]', "help: lasthop describe cc NAME lists the variables"),
+    ],
+)
+def test_a_name_that_is_no_variable_has_a_remedy_that_helps(head: str, remedy: str, tmp_path: Path) -> None:
+    assert remedy in said(tmp_path, head)
+
+
+def test_the_remedies_of_names_are_right(tmp_path: Path) -> None:
+    head = 'pass = ["metric(\'flow(\\"judged\\").rtt_mean_s\') < 1 s", "goodput(late, end) > 1",'
+    head += " \"wait_of('judged', 95, late, end) < 1 s\", \"loss_of('judged', late, end) < 1 %\"]"
+    assert "The cases are right" in said(tmp_path, head, '[case.scenario]\noutput.windows = "1 s"')
+
+
+@pytest.mark.parametrize(
+    ("check", "message"),
+    [
+        ("loss_of('judged', late, end) <= 1", "this always holds: loss_of(...) is from 0 to 1"),
+        ("100 % >= loss_of('judged', late, end)", "this always holds: loss_of(...) is from 0 to 1"),
+        ("share(cwnd > 9, late, end) >= 0", "this always holds: share(...) is from 0 to 1"),
+        ("wait_of('judged', 95, late, end) > -1 s", "this always holds: wait_of(...) is never below 0"),
+        ("loss_of('judged', late, end) < 1", None),
+        ("loss_of('judged', late, end) >= 1", None),
+        ("wait_of('judged', 95, late, end) <= 1 s", None),
+    ],
+)
+def test_a_check_that_always_holds_is_refused(check: str, message: str | None, tmp_path: Path) -> None:
+    found = said(tmp_path, f'pass = ["{check}"]', '[case.scenario]\noutput.windows = "1 s"')
+    assert ("The cases are right" in found) is (message is None), found
+    assert (message or "") in found
+
+
+NONE = 'base = "none"\npass = ["max(cwnd, late, end) > 1"]'
+LINK = """[case.scenario]
+link.bn = { between = ["server", "client"], rate = "{rate}", delay = "{rtt} / 2" }
+flow.NAME = { from = "server", to = "client" }
+output.cc = "change"
+"""
+
+
+def test_without_a_base_the_judged_flow_has_its_name(tmp_path: Path) -> None:
+    found = said(tmp_path, NONE, LINK.replace("NAME", "mine"))
+    assert "the judged flow is called `judged`, and there is none" in found
+    assert "[case.scenario.flow.judged]" in found
+    assert "The cases are right" in said(tmp_path, NONE, LINK.replace("NAME", "judged"))
+
+
+WRONG = """
+q = { rate = "10 Mbit/s", rtt = "40 ms", scenario = { link = { bn = { dely = "3 ms" } } } }
+r = { rate = "10 Mbit/s", rtt = "40 ms", scenario = { link = { bn = { loess = "3 ms" } } } }
+"""
+CUT = """
+[[case.mutant]]
+name = "there"
+cc = "reno"
+switch = "forgotten-cut"
+fails = ["pass.1"]
+[[case.mutant]]
+name = "gone"
+cc = "nowhere.py:Mine"
+fails = ["pass.1"]
+"""
+
+
+def test_every_wrong_path_and_mutant_is_told(tmp_path: Path) -> None:
+    found = said(tmp_path, 'pass = ["max(cwnd, late, end) > 1"]', WRONG + CUT)
+    for part in ("did you mean `delay`?", "did you mean `loss`?", "there is no file 'nowhere.py'"):
+        assert part in found
+    assert "m.toml:19:6" in found  # the mutant's `cc`
+
+
+def test_a_mutant_that_is_not_there_keeps_no_other_from_being_judged(tmp_path: Path) -> None:
+    said(tmp_path, 'pass = ["max(cwnd, late, end) < 150"]', '[case.scenario]\nduration = "6 s"' + CUT)
+    there, gone = try_mutants([load_suite(str(tmp_path / "m.toml"))], store=tmp_path / "store", jobs=1)
+    assert there.verdict in ("pass", "fail")
+    assert (gone.verdict, gone.found, gone.why) == ("error", False, "there is no file 'nowhere.py'")
+
+
+def test_a_mistake_is_not_found_by_a_check_that_fails_without_it(tmp_path: Path) -> None:
+    said(tmp_path, 'pass = ["max(cwnd, late, end) <= 0"]', '[case.scenario]\nduration = "2 s"' + CUT)
+    tried, _ = try_mutants([load_suite(str(tmp_path / "m.toml"))], store=tmp_path / "store", jobs=1)
+    assert (tried.verdict, tried.failed, tried.found) == ("fail", ("pass.1",), False)
+    assert tried.why == "pass.1 does not hold on these paths without the mistake either"
+    words = ["judge", "--file", str(tmp_path / "m.toml"), "--mutants", "--store", str(tmp_path / "store")]
+    assert "on these paths without the mistake" in " ".join(CliRunner().invoke(main, [*words, "--json"]).output.split())
+
+
+def test_a_case_that_only_shows_says_what_is_not_known(tmp_path: Path) -> None:
+    tail = "[case.shown]\nafter = \"at(cwnd, first(events('rto')))\"\n[case.scenario]\nduration = '1 s'"
+    said(tmp_path, "", tail)
+    (row,) = lh.judge("reno", [tmp_path / "m.toml"], store=tmp_path / "store", jobs=1).rows
+    assert row.verdict == "shown"
+    assert row.why.startswith("after is not known: there is no event 'rto'")
