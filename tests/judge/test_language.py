@@ -366,7 +366,11 @@ def test_a_mistake_of_quantities_in_a_name_and_a_metric_is_shown_there() -> None
     [
         ('value = "goodput(late, end)"\nmost = "20 ms"', "8:8", "the bound is a time [s], the metric a rate [bit/s]"),
         ('value = "wait_of(\'*\', 95, late, end)"\nleast = "{rate}"', "8:9", "the bound is a rate [bit/s], the metric"),
-        ('value = "{rate} * {rtt}"\nmost = "15 kB"', "8:8", "the bound is data [B], the metric data in bits"),
+        (
+            'value = "goodput(late, end) * {rtt}"\nmost = "15 kB"',
+            "8:8",
+            "the bound is data [B], the metric data in bits",
+        ),
     ],
 )
 def test_a_bound_measures_what_its_metric_does(metric: str, place: str, message: str) -> None:
