@@ -15,6 +15,7 @@ from lasthop.judging._checker import Checker
 from lasthop.judging._dimensions import GIVES
 from lasthop.judging._evaluation import Evaluation
 from lasthop.judging._functions import FUNCTIONS, Names
+from lasthop.judging._paths import derived
 from lasthop.judging._recording import Moment, Recording, Unknown
 from lasthop.judging._syntax import ExpressionError, parse
 from lasthop.judging._words import quantity
@@ -438,3 +439,20 @@ def test_values_are_shown_in_the_units_of_what_they_measure() -> None:
 )
 def test_a_value_in_words(value: Any, unit: str, words: str) -> None:
     assert quantity(value, unit) == words
+
+
+@pytest.mark.parametrize(
+    ("queue", "octets"),
+    [
+        # 20 Mbit/s for 250 ms are 625,000 octets; 4 of them and 4 MB.
+        ({"buffer_bdp": 3.0}, 6_500_000),
+        # The path and a queue of ten hold 11 of them, 6,875,000. A CUBIC flow with ends that limit
+        # nothing has 12.7 MB outstanding in a recovery.
+        ({"buffer_bdp": 10.0}, 17_187_500),
+        # 10,000 packets are 15 MB, which nothing is to fill.
+        ({"buffer": 10_000.0}, 6_500_000),
+        ({}, 6_500_000),
+    ],
+)
+def test_the_ends_hold_more_than_the_path_and_its_queue(queue: dict[str, float], octets: int) -> None:
+    assert derived({"rate": 20e6, "rtt": 0.25, **queue}, {})[0]["octets"] == octets
