@@ -47,11 +47,13 @@ def derived(
     # One packet's time on the link, at least 0.1 ms; a start within a second or ten round trips.
     found["jitter"] = max(8 * PACKET / values["rate"], 1e-4)
     found["spread"] = max(1.0, 10 * values["rtt"])
-    # During a recovery both ends keep a round trip's octets more than are in flight: everything from
-    # the lost segment on. Twice what the path and its queue hold, and a quarter for the overshoot
-    # until the loss is known. A queue in packets has no such rule: it is often one that never fills.
-    held = (1 + found["buffer_bdp"]) * bdp * PACKET if given and "buffer" not in values else 0
-    found["octets"] = math.ceil(max(4 * values["rate"] * values["rtt"] / 8 + 4_000_000, 2.5 * held))
+    # During a recovery both ends keep a round trip's octets more than are in flight: everything
+    # from the lost segment on. Twice what the path and its queue hold, and a quarter for the
+    # overshoot until the loss is known. A queue in packets has no such rule: it is often one that
+    # never fills.
+    wire = values["rate"] * values["rtt"] / 8
+    held = (1 + found["buffer_bdp"]) * wire if given and "buffer" not in values else 0
+    found["octets"] = math.ceil(max(4 * wire + 4_000_000, 2.5 * held))
     for name in found:
         units.setdefault(name, _DERIVED.get(name, (0, 0)))
     return found, units
