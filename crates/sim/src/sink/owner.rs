@@ -7,7 +7,7 @@
 
 use std::fmt;
 use std::fs::{self, File, TryLockError};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
@@ -105,6 +105,8 @@ pub fn clear_stale(parent: &Path, path: &Path) -> Vec<String> {
         } else {
             notes.push(match fs::remove_dir_all(&partial) {
                 Ok(()) => format!("removed {shown}, which {owner} left when it was killed"),
+                // A run beside this one has ended or removed the same folder since it was listed.
+                Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
                 Err(e) => format!("cannot remove {shown}, which {owner} left when it was killed: {e}"),
             });
         }
