@@ -156,6 +156,7 @@ def test_a_signal_ends_the_run_with_whole_results_and_nothing_left(tmp_path: Pat
 
 
 @namespaces
+@pytest.mark.usefixtures("interruptible")
 def test_a_second_ctrl_c_leaves_whole_results_too(tmp_path: Path) -> None:
     """The program ignores signals, so that the run waits a second for it."""
     with sleeping(tmp_path, 476, "trap '' TERM INT; ") as run:
