@@ -193,9 +193,9 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
 
     class Counting:
         @staticmethod
-        def run(*args: Any) -> Any:
+        def run(*args: Any, **more: Any) -> Any:
             made.append(args)
-            return run(*args)
+            return run(*args, **more)
 
     monkeypatch.setattr(module, "_core", Counting)
     return lambda: len(made)

@@ -36,10 +36,10 @@ plan = HandMade({"flow.download.tcp.cc": ["reno", "cubic"]}, seeds=range(1, seed
 object.__setattr__(plan, "base", Scenario.load("lte-download", set={"scenario.duration": duration}))
 own = []
 
-def timed(*args):
+def timed(*args, **more):
     began = time.thread_time()
     try:
-        return _core.run(*args)
+        return _core.run(*args, **more)
     finally:
         own.append(time.thread_time() - began)
 

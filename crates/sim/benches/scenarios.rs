@@ -37,13 +37,7 @@ struct Case {
 
 const CASES: &[Case] = &[
     // Start and end of a run: one packet arrives, the SYN. This is a part of each other case.
-    Case {
-        name: "start",
-        full: || dumbbell(1, RENO, 0.03),
-        short: Some(|| dumbbell(1, RENO, 0.03)),
-        jobs: 1,
-        times: 3,
-    },
+    Case { name: "start", full: || dumbbell(1, RENO, 0.03), short: None, jobs: 1, times: 3 },
     Case {
         name: "dumbbell1",
         full: || dumbbell(1, RENO, 60.0),
@@ -58,20 +52,8 @@ const CASES: &[Case] = &[
         jobs: 1,
         times: 3,
     },
-    Case {
-        name: "dumbbell1-cubic",
-        full: || dumbbell(1, CUBIC, 60.0),
-        short: Some(|| dumbbell(1, CUBIC, 2.0)),
-        jobs: 1,
-        times: 3,
-    },
-    Case {
-        name: "dumbbell10-cubic",
-        full: || dumbbell(10, CUBIC, 60.0),
-        short: Some(|| dumbbell(10, CUBIC, 2.0)),
-        jobs: 1,
-        times: 3,
-    },
+    Case { name: "dumbbell1-cubic", full: || dumbbell(1, CUBIC, 60.0), short: None, jobs: 1, times: 3 },
+    Case { name: "dumbbell10-cubic", full: || dumbbell(10, CUBIC, 60.0), short: None, jobs: 1, times: 3 },
     Case { name: "umts-am", full: || umts(1000), short: Some(|| umts(20)), jobs: 1, times: 3 },
     Case { name: "lte14", full: || lte14(60), short: Some(|| lte14(3)), jobs: 1, times: 3 },
     Case { name: "lte-bulk1", full: || bulk(1, 0, 60), short: Some(|| bulk(1, 0, 2)), jobs: 1, times: 3 },
