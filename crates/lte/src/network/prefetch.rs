@@ -10,27 +10,12 @@ use super::RadioNetwork;
 use super::bearers::Bearers;
 use super::calendar::Due;
 use super::state::{Cell, Link, UeContext};
-use crate::phy::air::Air;
 use lasthop_bearer::{Direction, End};
 
 /// Steps between the first prefetch for a UE and its turn.
 pub(super) const EARLY: usize = 4;
 /// The data of fewer UEs than this is in the caches anyway.
 pub(super) const MANY: usize = 64;
-
-/// Prefetches the data of the reports of the UEs after `backlogs[i]`, for an eNB with `ues` UEs.
-#[inline]
-pub(super) fn reports(ues: usize, air: &Air, backlogs: &[(UeId, u64)], i: usize) {
-    if ues < MANY {
-        return;
-    }
-    if let Some((ue, _)) = backlogs.get(i + 2) {
-        air.prefetch(*ue);
-    }
-    if let Some((ue, _)) = backlogs.get(i + 1) {
-        air.prefetch_links(*ue);
-    }
-}
 
 /// The state of the network from which to prefetch.
 pub(super) struct Prefetch<'a> {

@@ -4,15 +4,22 @@
 //! state that all read: no two threads can reach the same state for writing. The results are taken
 //! over in one order afterwards, so they do not depend on the number of threads.
 
+use std::sync::{Mutex, PoisonError};
+
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 use super::measure::Memory;
 use crate::phy::air;
 
-/// Least number of items that are shared: waking a thread is assumed to take some ten microseconds
-/// (not measured), and an item a few. Debug builds share fewer, so that tests with few UEs use
-/// threads too.
-const WORTHWHILE: usize = if cfg!(debug_assertions) { 2 } else { 8 };
+/// Least number of UEs that are shared: waking a thread is assumed to take some ten microseconds
+/// (not measured), and a UE a few. Debug builds share fewer, so that tests with few UEs use threads
+/// too.
+pub(super) const UES: usize = if cfg!(debug_assertions) { 2 } else { 8 };
+/// Least number of cells that are shared.
+pub(super) const CELLS: usize = 2;
+
+/// Pieces of the items for each thread: one that is done early takes more of them.
+const PIECES: usize = 8;
 
 /// The threads.
 #[derive(Debug)]
@@ -43,22 +50,33 @@ impl Team {
         Ok(Team { pool, workers: (0..threads).map(worker).collect(), process: std::process::id() })
     }
 
-    /// Does `work` with each of `items`, and returns when all are done.
-    pub fn each<T: Send>(&mut self, items: &mut [T], work: impl Fn(&mut Worker, &mut T) + Sync) {
-        let alone = items.len() < WORTHWHILE || self.process != std::process::id();
-        let share = if alone { items.len() } else { items.len().div_ceil(self.workers.len()) };
-        let all = |worker: &mut Worker, part: &mut [T]| part.iter_mut().for_each(|item| work(worker, item));
-        let mut parts = self.workers.iter_mut().zip(items.chunks_mut(share.max(1)));
-        let Some((own, first)) = parts.next() else { return };
+    /// Does `work` with each of `items`, and returns when all are done; in one thread if they are
+    /// fewer than `least`.
+    pub fn each<T: Send>(
+        &mut self,
+        items: &mut [T],
+        least: usize,
+        work: impl Fn(&mut Worker, &mut T) + Sync,
+    ) {
+        let alone = items.len() < least || self.process != std::process::id();
+        let piece = items.len().div_ceil(self.workers.len() * PIECES).max(1);
+        let Some((own, others)) = self.workers.split_first_mut() else { return };
         if alone {
-            return all(own, first);
+            return items.iter_mut().for_each(|item| work(own, item));
         }
-        let all = &all;
-        self.pool.in_place_scope(|scope| {
-            for (worker, part) in parts {
-                scope.spawn(move |_| all(worker, part));
+        let pieces = Mutex::new(items.chunks_mut(piece));
+        let take = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let run = |worker: &mut Worker| {
+            while let Some(piece) = take() {
+                piece.iter_mut().for_each(|item| work(worker, item));
             }
-            all(own, first);
+        };
+        let run = &run;
+        self.pool.in_place_scope(|scope| {
+            for worker in others {
+                scope.spawn(move |_| run(worker));
+            }
+            run(own);
         });
     }
 }
@@ -98,7 +116,7 @@ mod tests {
             let mut team = Team::new(threads, air::Work::default).unwrap();
             for n in [0, 1, 7, 8, 9, 100] {
                 let mut items: Vec<u64> = (2..2 + n).collect();
-                team.each(&mut items, |_, item| *item *= *item);
+                team.each(&mut items, 8, |_, item| *item *= *item);
                 assert!(items.iter().zip(2..).all(|(item, i)| *item == i * i), "{threads} {n}");
             }
         }

@@ -332,7 +332,12 @@ impl<const WORDS: usize> Air<WORDS> {
 
     /// Number of cells.
     pub fn cells(&self) -> usize {
-        self.shared.cells.len()
+        self.shared.cells()
+    }
+
+    /// Number of UEs.
+    pub fn ues(&self) -> usize {
+        self.ues.len()
     }
 
     /// All resource blocks of `cell`.
@@ -429,28 +434,6 @@ impl<const WORDS: usize> Air<WORDS> {
         });
     }
 
-    /// Linear SINR at `cell` of a sounding signal that `ue` sends on `rbs` in `tti` with `power`
-    /// over all of them, against the measured interference of the cell. The signal does not
-    /// interfere with others.
-    pub fn sounding(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>, power: Dbm) -> &[f32] {
-        if let Some(pinned) = self.ues[ue].pinned {
-            return self.flat(rbs.len(), pinned);
-        }
-        let gain = self.gains(tti, cell, ue).uplink;
-        let block_mw = (milliwatts(power) / f64::from(rbs.len().max(1))) as f32 * gain;
-        if self.shared.receives_with_many(cell) {
-            return self.sounding_array(tti, cell, ue, rbs, block_mw);
-        }
-        let AtUe { shared: Shared { cells, fading, .. }, id, ue, work } = self.at(ue);
-        let Work { row, fading: memory, .. } = work;
-        let Cell { noise_mw, received_mw, .. } = &cells[cell];
-        let snr = block_mw / noise_mw;
-        let (fading, links) = (fading.as_ref(), &mut ue.fading);
-        let fading =
-            fading.map_or(&[][..], |f| f.row(Direction::Uplink, cell, (id, links), tti, rbs, memory));
-        wide(Sound { rbs, snr, noise_mw: *noise_mw, received_mw, fading, row })
-    }
-
     /// Large-scale gain between two UEs on the uplink carrier.
     #[inline]
     pub fn between(&mut self, tti: Tti, a: UeId, b: UeId) -> f32 {
@@ -527,6 +510,11 @@ impl<const WORDS: usize> Shared<WORDS> {
             adds_mw: vec![0.0; self.cells.len()],
             ..Work::default()
         }
+    }
+
+    /// Number of cells.
+    pub fn cells(&self) -> usize {
+        self.cells.len()
     }
 
     /// All resource blocks of `cell`.
