@@ -29,7 +29,7 @@ to = "client"
 app = "bulk"
 tcp = { profile = "linux-6", cc = "cubic" }
 """
-#: Longer than the interval of the cases: no window lies in it.
+#: Longer than the interval of the cases: it contains no window.
 WINDOWS = 'output.windows = "10 s"'
 LOSS = "[case.metric.loss]\nvalue = \"loss_of('judged', late, end)\"\n"
 GOODPUT = "[case.metric.got]\nvalue = \"goodput_of('judged', late, end)\"\n"

@@ -257,7 +257,7 @@ def unknown(
     """Where a row says nothing: the candidate cannot be compared, or a bound not be tested.
 
     The candidate's value is not known and the baselines' are: a file that never arrives has no
-    completion time, and its sender is not better for that. Or nobody's value is known, or that of a
+    completion time, and its sender is not better for that. Or no value is known, or that of a
     bound.
 
     Args:
