@@ -37,14 +37,14 @@ HEADS = {
 INTRODUCTION = """\
 # Beside a real kernel
 
-The profile `linux-6` beside recordings of a Linux 6.1.192 sender: one bulk flow on two known paths, with nine
-congestion controls. The kernel ran in virtual time (User-mode Linux, HZ = 1000), as three network namespaces joined
-by veth, with MTU 1500, timestamps and SACK, without ECN or segmentation offload, `tcp_wmem` 4096 262144 8388608 and
-`tcp_rmem` 4096 1048576 8388608; netem made rate, delay and drop-tail limit, and `tcp_info` was read about every 50
-ms. Lasthop's endpoint runs between two links of the same rate, delay and limit, with the same buffers, and is sampled
-at the same times. The default of `tcp_rmem` matters: while the offered window grows, Linux acknowledges each segment
-at once (tcp_grow_window). With 128 KiB instead CUBIC's HyStart loses the train of ACKs on p1 and leaves slow start at
-88 segments; with 1 MiB at 38, as the kernel does.
+This page compares the profile `linux-6` with recordings of a Linux 6.1.192 sender: one bulk flow on two known paths,
+with nine congestion controls. The kernel ran in virtual time (User-mode Linux, HZ = 1000), as three network
+namespaces joined by veth, with MTU 1500, timestamps and SACK, without ECN or segmentation offload, `tcp_wmem` 4096
+262144 8388608 and `tcp_rmem` 4096 1048576 8388608; netem made rate, delay and drop-tail limit, and `tcp_info` was
+read about every 50 ms. Lasthop's endpoint runs between two links of the same rate, delay and limit, with the same
+buffers, and is sampled at the same times. The default of `tcp_rmem` matters: while the offered window grows, Linux
+acknowledges each segment at once (tcp_grow_window). With 128 KiB instead CUBIC's HyStart loses the train of ACKs on
+p1 and leaves slow start at 88 segments; with 1 MiB at 38, as the kernel does.
 """
 PARTINGS = """\
 ## Differences
@@ -69,7 +69,7 @@ PARTINGS = """\
   has reached its time is set again for 501 ns (TIMER_MULTIPLIER, TIMER_MIN_DELTA). With delay lines that have these
   steps the third ProbeRTT of our 20 runs comes at 31.3 to 40.4 s, 3 of them after the kernel's. Which ACK of the kernel
   had the shorter round trip is not known.
-- CDG draws random numbers; single runs of the kernel carry 1114 kB/s on p1 and 1870 on p2. A test
+- CDG draws random numbers; single runs of the kernel have 1114 kB/s on p1 and 1870 on p2. A test
   (`the_kernels_runs_of_cdg_are_within_the_interval_of_ours`) holds both within the prediction interval of 20 runs of
   ours.
 """
@@ -95,8 +95,8 @@ def page(bars: list[dict[str, str]]) -> str:
             INTRODUCTION,
             "| path | rate, delay, limit (on the wire and waiting), duration |\n|---|---|",
             *(f"| {path} | {about} |" for path, about in PATHS.items()),
-            "\nSample-by-sample equality is not to be expected once the first loss differs by one packet: a sawtooth",
-            "may run ahead or behind. What must agree has a bar.\n",
+            "\nSample-by-sample equality is not to be expected once the first loss differs by one packet: one sawtooth",
+            "may be ahead of the other. The quantities that must agree have a bar.\n",
             *(picture(path, about) for path, about in PATHS.items()),
             PARTINGS,
             "## The bars\n",

@@ -25,8 +25,8 @@ ALT = "Congestion windows over time of eleven pairs of flows, Linux 6.1 and Last
 INTRODUCTION = f"""\
 # Two flows beside two of a real kernel
 
-Eleven pairs of bulk flows of the profile `linux-6` on one bottleneck, beside recordings of a Linux 6.1.192 on the
-same path: {ABOUT}. The limit is netem's: it counts the packets of the
+This page compares eleven pairs of bulk flows of the profile `linux-6` on one bottleneck with recordings of a Linux
+6.1.192 on the same path: {ABOUT}. The limit is netem's: it counts the packets of the
 delay line too. The second flow starts 10 s after the first where both have the same control, else 2 s after it. Each
 flow is sampled every 100 ms from its own start on. The set-up of the kernel is that of the
 [single flows](linux-recordings.md).
@@ -93,7 +93,7 @@ def page(bars: list[dict[str, str]]) -> str:
             "`LASTHOP_SHARED=DIR python docs/draw_two_flows.py` makes this page anew.\n",
             *(table(what, [b for b in bars if b["what"] == what]) for what in QUANTITIES),
             "## Curves\n",
-            "The kernel's run, and the first of ours, whose second flow starts when the kernel's does.\n",
+            "The figure has the kernel's run and the first of ours, whose second flow starts when the kernel's does.\n",
             f"![{ALT}](../images/{PICTURE.name})\n",
             NOTES,
         ]
