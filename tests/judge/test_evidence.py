@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import lasthop as lh
+from lasthop.cli import main
 from lasthop.judging.figures import course_figure
 from lasthop.judging.reading import parse_cases
 
@@ -147,6 +149,9 @@ def test_seeds_replace_the_replications_of_noisy_paths(tmp_path: Path) -> None:
     assert len(lh.judge("reno", [case], seeds=3, **more).rows[0].points) == 1  # no noise, once
     with pytest.raises(lh.LasthopError, match="seeds = 1 is out of range"):
         lh.judge("reno", [case], seeds=1, **more)
+    refused = CliRunner().invoke(main, ["judge", "reno", "--file", str(case), "--seeds", "1"])
+    assert refused.exit_code == 2
+    assert "1 is not in the range 2<=x<=1000" in refused.output
 
 
 #: One bandwidth-delay product at four rates: 33.3 packets of 1500 octets.

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import lasthop as lh
+from lasthop.judging._by_flow import columns_by_flow
 from lasthop.judging._recording import Unknown
 from lasthop.judging._shares import Shares
 from lasthop.judging.case import Case
@@ -35,6 +36,18 @@ class Tables:
 #: Octets acknowledged at 1, 2, 3 and 4 s. Goodput by second: a 8, 8, 8, 8 kbit/s; b 0, 8, 4, 12; c
 #: begins at 3 s.
 ACKED = {"a": (1000, 2000, 3000, 4000), "b": (0, 1000, 1500, 3000), "c": (None, None, 0, 1000)}
+
+
+def test_rows_are_told_apart_by_flow() -> None:
+    names, times = ["b", "a", "b", "c", "a", "b"], [1.0, 1.0, 2.0, 2.0, 3.0, 3.0]
+    expected = {"a": [1.0, 3.0], "b": [1.0, 2.0, 3.0], "c": [2.0]}
+    plain = pa.array(names)
+    # A filtered table keeps the dictionary of all names: `d` has no rows.
+    codes = pa.DictionaryArray.from_arrays([3, 1, 3, 2, 1, 3], ["d", "a", "c", "b"])
+    for flows in (plain, codes):
+        table = pa.table({"flow": flows, "time_s": times})
+        assert {name: list(t) for name, (t,) in columns_by_flow(table, ["time_s"]).items()} == expected
+        assert list(columns_by_flow(table, ["time_s"])) == ["a", "b", "c"]
 
 
 def shares() -> Shares:

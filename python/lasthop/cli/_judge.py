@@ -44,9 +44,7 @@ GATE = 4
     metavar="N",
     help="Multiply rates, delays and buffers with factors of 0.8 to 1.25 that are drawn from N.",
 )
-@click.option(
-    "--seeds", type=click.IntRange(0, 1_000), default=0, metavar="N", help="Run noisy paths N times. [as the case says]"
-)
+@click.option("--seeds", type=click.IntRange(2, 1_000), metavar="N", help="Run noisy paths N times. [as the case says]")
 @click.option(
     "--profile",
     default="",
@@ -127,8 +125,8 @@ def _judgement(control: str, suites: list[str], said: dict[str, Any]) -> Judgeme
 
     return Judgement(
         control, suites or None, cases=said["cases"], own=_own(said["own"]), quick=said["quick"], vary=said["vary"],
-        seeds=said["seeds"], jobs=said["jobs"], store=said["store"], fresh=said["fresh"], switch=utf8(said["switch"]),
-        beside=True, profile=utf8(said["profile"]),
+        seeds=said["seeds"] or 0, jobs=said["jobs"], store=said["store"], fresh=said["fresh"],
+        switch=utf8(said["switch"]), beside=True, profile=utf8(said["profile"]),
     )  # fmt: skip
 
 

@@ -10,10 +10,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from lasthop import _core
+from lasthop.judging._by_flow import flow_codes
 from lasthop.judging._recording import Recording, Steps
 from lasthop.judging._syntax import Number, parse
 from lasthop.judging.case import FLOW
@@ -76,23 +76,26 @@ def held_back(scenario: Scenario, run: Results, recording: Recording, mss: float
 def _by_samples(judged: Mapping[str, Any], run: Results, from_s: float, mss: float) -> Iterator[str]:
     table = run.table("tcp").select(list(_COLUMNS))
     table = table.filter(pc.greater_equal(table.column("time_s"), from_s))
-    names = table.column("flow").cast(pa.string())
+    names, codes = flow_codes(table)
+    samples = np.bincount(codes, minlength=len(names))
+    column = {c: table.column(c).to_numpy().astype(float) for c in _COLUMNS[2:]}
+    in_flight = column["unacked"] - column["sacked"] - column["lost"] + column["retrans"]
+    room = column["snd_cwnd"] - in_flight >= 1
+    nothing_waits = column["notsent_bytes"] < mss
+    closed = column["rwnd_bytes"] - (column["snd_nxt"] - column["snd_una"]) < mss
+    no_window = np.bincount(codes, room & closed & ~nothing_waits, len(names))
+    no_data = np.bincount(codes, room & nothing_waits & (in_flight > 0), len(names))
     for flow, keys in judged.items():
-        for name in sorted(n for n in pc.unique(names).to_pylist() if n == flow or fnmatchcase(n, f"{flow}-[0-9]*")):
-            of = table.filter(pc.equal(names, name))
-            column = {c: of.column(c).to_numpy().astype(float) for c in _COLUMNS[2:]}
-            in_flight = column["unacked"] - column["sacked"] - column["lost"] + column["retrans"]
-            room = column["snd_cwnd"] - in_flight >= 1
-            nothing_waits = column["notsent_bytes"] < mss
-            closed = column["rwnd_bytes"] - (column["snd_nxt"] - column["snd_una"]) < mss
-            found = {("the receive window", "receive_buffer"): room & closed & ~nothing_waits}
-            if _endless(keys.get("app")):
-                found["the send buffer", "send_buffer"] = room & nothing_waits & (in_flight > 0)
+        found = {("the receive window", "receive_buffer"): no_window}
+        if _endless(keys.get("app")):
+            found["the send buffer", "send_buffer"] = no_data
+        own = [k for k, name in enumerate(names) if name == flow or fnmatchcase(name, f"{flow}-[0-9]*")]
+        for k in sorted((k for k in own if samples[k]), key=names.__getitem__):
             for (what, key), times in found.items():
-                share = float(np.mean(times)) if len(times) else 0.0
+                share = float(times[k] / samples[k])
                 if share > _RARELY:
                     part = f"in {100 * share:.0f} % of the samples of the last two thirds"
-                    yield f"{what} limited {name} {part}; raise flow.{flow}.tcp.{key}"
+                    yield f"{what} limited {names[k]} {part}; raise flow.{flow}.tcp.{key}"
 
 
 def _endless(app: Any) -> bool:

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lasthop.judging._by_flow import columns_by_flow
 from lasthop.judging._recording import Floats, Unknown
 
 if TYPE_CHECKING:
@@ -43,17 +44,11 @@ class Shares:
         if self._acked is None:
             self._acked = {}
             if "tcp" in self._run.table_names:
-                table = self._run.table("tcp").select(["flow", "time_s", "bytes_acked"])
-                for name in sorted(pc.unique(table.column("flow")).to_pylist()):
-                    rows = table.filter(pc.equal(table.column("flow"), name))
-                    acked = rows.column("bytes_acked").to_numpy().astype(float)
-                    self._acked[name] = (rows.column("time_s").to_numpy(), acked)
+                acked = columns_by_flow(self._run.table("tcp"), ["time_s", "bytes_acked"])
+                self._acked |= {name: (times, octets) for name, (times, octets) in acked.items()}
             if "media" in self._run.table_names:
-                table = self._run.table("media").select(["flow", "time_s", "received_bps"])
-                for name in sorted(pc.unique(table.column("flow")).to_pylist()):
-                    rows = table.filter(pc.equal(table.column("flow"), name))
-                    times = rows.column("time_s").to_numpy()
-                    rates = rows.column("received_bps").to_numpy()
+                received = columns_by_flow(self._run.table("media"), ["time_s", "received_bps"])
+                for name, (times, rates) in received.items():
                     # Each row is about the interval that ends at its time; all have one length.
                     length = times[1] - times[0] if len(times) > 1 else 0.0
                     self._acked[name] = (times, np.cumsum(rates * length) / 8)

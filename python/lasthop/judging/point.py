@@ -133,8 +133,8 @@ def _sources() -> str:
     hasher.update(np.__version__.encode())
     here = Path(__file__).parent
     names = (
-        "_dimensions", "_evaluation", "_failures", "_limits", "_paths", "_recording", "_scenario", "_shares", "_syntax",
-        "_thresholds", "_words", "case", "point", "reading",
+        "_by_flow", "_dimensions", "_evaluation", "_failures", "_limits", "_paths", "_recording", "_scenario",
+        "_shares", "_syntax", "_thresholds", "_words", "case", "point", "reading",
     )  # fmt: skip
     files = [here / f"{name}.py" for name in names]
     for path in (*files, *sorted(Path(metrics.__file__).parent.glob("*.py"))):
