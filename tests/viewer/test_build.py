@@ -40,7 +40,7 @@ def test_the_page_is_what_its_sources_make(copy: Path) -> None:
 
 
 def test_the_page_has_the_licences_of_what_it_carries() -> None:
-    """A report is passed on without the package; each of its licences asks for its text."""
+    """A report is passed on without the package; each of its licences requires its text."""
     page = PAGE.read_text(encoding="utf-8")
     packages = json.loads((SOURCES / "package-lock.json").read_text(encoding="utf-8"))["packages"]
     carried = {place: package for place, package in packages.items() if place and not package.get("dev")}

@@ -41,7 +41,7 @@ def test_a_map_says_what_it_lacks(drive: Results, sheet: Sheet, tmp_path: Path) 
         run_report(Results(Tables(json.dumps({**run.manifest, "scenario": alone}), json.dumps(run.summary), tables))),
         tmp_path,
     )
-    expect(sheet.page.locator("#map")).to_contain_text("west alone has a place")
+    expect(sheet.page.locator("#map")).to_contain_text("west alone has a position")
     assert sheet.wrong == []
 
 

@@ -164,7 +164,7 @@ def test_unlike_runs_are_compared_with_a_remark(sheet: Sheet, tmp_path: Path) ->
     )
     page = sheet.page
     expect(page.locator("#comparison")).to_contain_text("runs of different scenarios")
-    expect(page.locator("#comparison")).to_contain_text("last differently long")
+    expect(page.locator("#comparison")).to_contain_text("have different durations")
     rows = page.get_by_role("region", name="Comparison of runs").locator("tbody tr")
     of = [row.locator("th, td").all_text_contents() for row in rows.all()]
     assert [row[2:4] for row in of if row[:2] == ["call", "Mean delay"]] == [["–", "–"]]

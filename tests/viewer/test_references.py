@@ -121,7 +121,7 @@ def explanations(_: Results) -> list[dict[str, Any]]:
         "exact": True,
         "of": "time",
         "named": 7,
-        "sentences": ["20 % of the transfer, 4 s, its octets were in the RLC queue (p0)."],
+        "sentences": ["For 20 % of the transfer, 4 s, its octets were in the RLC queue (p0)."],
         "parts": parts,
         "timeline": {"edges_s": edges.tolist(), "whole_s": whole.tolist(), "shares": shares.round(4).tolist()},
         "advice": [{"text": "Make it smaller.", "set": ["a.b=1"]}],

@@ -11,7 +11,7 @@ import type { TimeWindow } from "./window";
 
 type Banded = Explained & { timeline: NonNullable<Explained["timeline"]> };
 
-/** The least width and height in pixels of a piece of a band that carries the mark of its cause. */
+/** The least width and height in pixels of a piece of a band with the mark of its cause. */
 const ROOM = 16;
 /** Percent below which a piece of a band has no line about it. */
 const SLIVER = 3;
@@ -54,7 +54,7 @@ export function bands(run: Run, explained: Explained[], time: TimeWindow, marks:
     return fine.edges_s[0]! <= low + 1e-9 && fine.edges_s[fine.edges_s.length - 1]! >= high - 1e-9 ? fine : shown.timeline;
   };
 
-  /** When nothing has moved for a while: gives bands to the causes of what is seen, and asks for intervals as short as it wants. */
+  /** When nothing has moved for a while: gives bands to the causes of the visible interval, and requests intervals that are short enough for it. */
   const settle = (isCoarse: boolean): void => {
     clearTimeout(settling);
     settling = setTimeout(() => {
@@ -76,7 +76,7 @@ export function bands(run: Run, explained: Explained[], time: TimeWindow, marks:
     plot.draw();
   };
 
-  /** Asks for shorter intervals, of a little more than is seen. */
+  /** Requests shorter intervals, for a little more than the visible interval. */
   const refine = (): void => {
     // What has come for the whole of the time is all that there is.
     if (!shown.exact || (fine !== null && same(fine, shown.timeline))) return;

@@ -139,7 +139,7 @@ export function longestNumbers(axes: Axis[]): number {
   return Math.max(lengths.indexOf(Math.max(...lengths)), 0);
 }
 
-/** Where each label of an axis stands, from 0 to 1: numbers by size (their logarithm over two decades or more), words in order. */
+/** The position of each label of an axis, from 0 to 1: numbers by size (their logarithm over two decades or more), words in order. */
 export function placesOf(axis: Axis): number[] {
   const n = axis.labels.length;
   const even = axis.labels.map((_, i) => (n === 1 ? 0.5 : (i + 0.25) / (n - 0.5)));

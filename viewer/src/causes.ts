@@ -59,7 +59,7 @@ export function paletteOf(flow: Explained, parts = namedOf(flow)): number[] {
   });
 }
 
-/** What a colour is called in a drawing, for those who do not tell colours apart. */
+/** What a colour is called in a drawing, for those who do not distinguish colours. */
 export function mark(number: number): string {
   return String(number + 1);
 }

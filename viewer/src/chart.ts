@@ -37,7 +37,7 @@ const LATER = 150;
 /** Pixels across a printed page: A4, upright, within the margins of the style sheet. */
 const PAPER = 700;
 
-/** Pixels of the value axis: the same for all charts, so that their times stand one above the other. */
+/** Pixels of the value axis: the same for all charts, so that equal times are one above the other. */
 const AXIS = 64;
 
 /** What a linked chart draws. */

@@ -1,5 +1,5 @@
 /**
- * Colours that people with any colour vision tell apart, dark enough or light enough for each theme.
+ * Colours that people with any colour vision distinguish, dark enough or light enough for each theme.
  *
  * The first two are of Okabe and Ito, the others were searched: of all pairs the least distance (CIEDE2000) is 11 or more, also
  * as people without one kind of cones see them, with a contrast of 4.5 to the paper. The test of this file measures both.
@@ -7,7 +7,7 @@
 
 export const LIGHT = ["#0072b2", "#b04a00", "#677c47", "#9d6078", "#053103", "#291392", "#574c41", "#5d042f"];
 export const DARK = ["#56b4e9", "#ff9d5c", "#8a9500", "#c4628d", "#56fdbd", "#7073f8", "#e2e5f9", "#e6ee13"];
-/** Dash patterns tell more series apart than there are colours. */
+/** Dash patterns distinguish more series than there are colours. */
 const DASHES: number[][] = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
 
 export function isDark(): boolean {
@@ -42,7 +42,7 @@ const DIRECTIONS = [" downlink", " uplink", " sidelink"];
  * lines differ in their dashes, if there are enough of both. Of several UEs each has a colour, and dashes for the uplink and the sidelink.
  *
  * @param names the names of the family's lines in all runs
- * @returns null: there are more lines than can be told apart
+ * @returns null: there are more lines than can be distinguished
  */
 export function numberOf(names: string[], name: string, run: number, runs: number): number | null {
   const index = names.indexOf(name);
@@ -63,7 +63,7 @@ export function token(name: string): string {
   let found = tokens.get(name);
   if (found === undefined) {
     if (tokens.size === 0) document.addEventListener("theme", () => tokens.clear(), { once: true, capture: true });
-    // As the colour of an element: the property itself says it for both themes.
+    // As the colour of an element: the property has a value for each theme.
     const probe = document.body.appendChild(document.createElement("i"));
     probe.style.color = `var(${name})`;
     found = getComputedStyle(probe).color;

@@ -60,7 +60,7 @@ export async function comparison(runs: Run[], differences: Index["differences"])
     ...remarks(runs, differences).map((text) => el("p", {}, text)),
     scrolled("Differences in what was run", el("caption", {}, "What was run"), head("Key"), el("tbody", {}, ...settings(runs, differences, await controls(runs)))),
     el("p", { class: "mute" }, "Small numbers: difference to the first run."),
-    scrolled("Comparison of runs", el("caption", {}, "What came of it"), head("Of", "Quantity"), el("tbody", {}, ...body.slice(0, MOST))),
+    scrolled("Comparison of runs", el("caption", {}, "Results"), head("Of", "Quantity"), el("tbody", {}, ...body.slice(0, MOST))),
     body.length > MOST ? el("details", {}, el("summary", {}, `${body.length - MOST} more lines`), scrolled("Further lines of the comparison", head("Of", "Quantity"), el("tbody", {}, ...body.slice(MOST)))) : null,
   );
 }
@@ -69,10 +69,10 @@ export async function comparison(runs: Run[], differences: Index["differences"])
 function remarks(runs: Run[], differences: Index["differences"]): string[] {
   const found: string[] = [];
   if ((differences?.scenarios ?? 1) > 1) {
-    found.push("These are runs of different scenarios: a number of one says little about the other. Of keys that differ, only those that all of them have are listed.");
+    found.push("These are runs of different scenarios, so their numbers are hardly comparable. Of the keys that differ, only those that all of them have are listed.");
   }
   const spans = new Set(runs.map((run) => run.info.duration_s));
-  if (spans.size > 1) found.push("The runs last differently long: counts and means are of other stretches of time.");
+  if (spans.size > 1) found.push("The runs have different durations: counts and means are of different intervals of time.");
   return found;
 }
 
@@ -126,7 +126,7 @@ async function byName(runs: Run[], table: string, quantities: Quantity[]): Promi
       return { of, title, unit, values };
     }),
   );
-  return lines.filter(told);
+  return lines.filter(hasValues);
 }
 
 /** A line for each mean of samples. */
@@ -135,7 +135,7 @@ function means(runs: Run[]): Line[] {
   const lines = new Map(all.map(({ of, title, unit }) => [`${title}\n${of}`, { of, title, unit }]));
   return [...lines.values()]
     .map((line) => ({ ...line, values: runs.map((run) => run.info.means?.find((m) => m.of === line.of && m.title === line.title)?.value ?? NaN) }))
-    .filter(told);
+    .filter(hasValues);
 }
 
 /** A line for each place and cause of drops. */
@@ -157,7 +157,8 @@ function drops(runs: Run[]): Line[] {
   });
 }
 
-function told({ values }: Line): boolean {
+/** Whether a line has a value other than zero. */
+function hasValues({ values }: Line): boolean {
   return values.some((v) => !Number.isNaN(v) && v !== 0);
 }
 

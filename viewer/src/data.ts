@@ -1,4 +1,4 @@
-/** Results as the page sees them: an index of runs, and tables as Arrow that are read when first asked for. */
+/** Results for the page: an index of runs, and tables as Arrow that are read at their first use. */
 
 import type { Campaign } from "./campaign";
 import { messageOf } from "./dom";
@@ -16,7 +16,7 @@ export interface TableInfo {
   description: string;
   rows: number;
   columns: ColumnInfo[];
-  /** Columns that tell the series of a table of samples apart; empty: it has none. */
+  /** Columns that distinguish the series of a table of samples; empty: it has none. */
   series: string[];
   /** Rows that this copy has, where it is thinned. */
   kept?: number;
@@ -37,7 +37,7 @@ export interface RunInfo {
   places: { name: string; kind: string; x: number; y: number; /** Where a sector looks, in degrees from the x axis on counter-clockwise. */ azimuth?: number; /** Which cell or access point serves it, where that does not change. */ serves?: string }[];
   /** Whether the ground is repeated around the edges of a layout. */
   wraps: boolean;
-  /** UEs that move or are dropped at random: the table `positions` says where they are. */
+  /** UEs that move or are dropped at random: the table `positions` has their places. */
   moving: string[];
   /** Whose places a run of an earlier version did not record. */
   unplaced: string[];
@@ -54,11 +54,11 @@ export interface RunInfo {
   tables: TableInfo[];
   /** What is wrong with the tables that cannot be read. */
   damaged: string[];
-  /** Tables that this copy does not carry. */
+  /** Tables that are not in this copy. */
   left_out: string[];
   /** Of several runs: means of samples, which a copy may have thinned. */
   means?: { of: string; title: string; unit: string; value: number }[];
-  /** The stretches of time whose packets this copy carries; absent: all of them. */
+  /** The stretches of time whose packets are in this copy; absent: all of them. */
   excerpt?: { from_s: number; to_s: number; what: string }[];
 }
 
@@ -315,7 +315,7 @@ export class Server implements Source {
   }
 }
 
-/** Results that the page carries: `<script type="application/json" id="index">`, and a base64 gzip of each table. */
+/** Results within the page: `<script type="application/json" id="index">`, and a base64 gzip of each table. */
 export class Embedded implements Source {
   constructor(readonly document: Document) {}
 
@@ -330,7 +330,7 @@ export class Embedded implements Source {
   async bytes(run: string, table: string): Promise<Uint8Array> {
     const text = this.document.getElementById(`table-${run}-${table}`)?.textContent;
     if (text === undefined || text === null) {
-      throw new Error(`This report does not carry the table '${table}'. \`lasthop view\` shows all of them.`);
+      throw new Error(`This report does not contain the table '${table}'. \`lasthop view\` shows all of them.`);
     }
     return unpacked(text);
   }
@@ -372,7 +372,7 @@ export function ordered({ parts, shares, whole_s: wholes }: Timeline & Pick<Expl
   });
 }
 
-/** The finer timeline that a file carries: 65535ths of shares, cause by cause, then of wholes; `coarse` is the same in long intervals. */
+/** The finer timeline of a file: 65535ths of shares, cause by cause, then of wholes; `coarse` is the same in long intervals. */
 export function timelineOf(bytes: Uint8Array, coarse: Timeline): Timeline {
   const rows = coarse.shares.length + 1;
   const count = bytes.length / 2 / rows;

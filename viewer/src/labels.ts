@@ -58,7 +58,7 @@ export function overlap(a: Box, b: Box): boolean {
   return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 }
 
-/** One name for all that stand at a place: what the names of a site's sectors have in common, or the names. */
+/** One name for all nodes of a place: what the names of a site's sectors have in common, or the names. */
 export function nameOf(names: string[]): string {
   if (names.length === 1) return names[0]!;
   const parts = names.map((name) => name.split("-"));

@@ -23,8 +23,8 @@ export interface Happening {
   rank: number;
 }
 
-/** The tables that tell of a packet; null: the run (or this file) does not have one. */
-export interface Told {
+/** The tables with rows of a packet; null: the run (or this file) does not have one. */
+export interface PacketTables {
   packets: Rows;
   stages: Rows | null;
   steps: Rows | null;
@@ -80,9 +80,9 @@ function octets(rows: Rows, row: number): [number, number] {
   return Number.isNaN(seq) || Number.isNaN(len) ? [NaN, NaN] : [seq, seq + len];
 }
 
-/** All that the tables tell of a packet, in the order of time. */
-export function happenings(told: Told, way: Way, seen: Seen = { until: Infinity, fromStart: true }): Happening[] {
-  const { packets } = told;
+/** All that the tables have of a packet, in the order of time. */
+export function happenings(tables: PacketTables, way: Way, seen: Seen = { until: Infinity, fromStart: true }): Happening[] {
+  const { packets } = tables;
   const lines: Happening[] = [];
   const time = packets.numbers("time_s");
   const number = packets.numbers("packet");
@@ -92,14 +92,14 @@ export function happenings(told: Told, way: Way, seen: Seen = { until: Infinity,
     lines.push({ time: time[i]!, text: `${event} at ${packets.text("node", i)}`, rank: event === "sent" ? 1 : 9 });
   }
   const [first, end] = octets(packets, way.row);
-  if (end > first) lines.push(...ofStream(told, way, first, end, seen));
-  lines.push(...ofLayers(told, way.packet));
+  if (end > first) lines.push(...ofStream(tables, way, first, end, seen));
+  lines.push(...ofLayers(tables, way.packet));
   return lines.sort((a, b) => a.time - b.time || a.rank - b.rank);
 }
 
 /** What happened to the octets of a TCP packet before, beside and after its way. */
-function ofStream(told: Told, way: Way, first: number, end: number, seen: Seen): Happening[] {
-  const { packets } = told;
+function ofStream(tables: PacketTables, way: Way, first: number, end: number, seen: Seen): Happening[] {
+  const { packets } = tables;
   const lines: Happening[] = [];
   const time = packets.numbers("time_s");
   const event = packets.texts("event");
@@ -108,13 +108,13 @@ function ofStream(told: Told, way: Way, first: number, end: number, seen: Seen):
   const number = packets.numbers("packet");
   const ack = packets.numbers("ack");
   const again = packets.text("retransmission", way.row) === "1";
-  const written = told.tcp === null || again ? null : writtenBetween(told.tcp, way, end);
+  const written = tables.tcp === null || again ? null : writtenBetween(tables.tcp, way, end);
   if (written !== null) {
     const [after, by] = written;
     const text = after === null ? `at or before ${seconds(by)}` : `between ${seconds(after)} and ${seconds(by)}, by samples`;
     lines.push({ time: by, text: `written by the application ${text}`, rank: 0 });
   }
-  const limit = told.limits === null ? null : limitAt(told.limits, way.flow, way.from.time);
+  const limit = tables.limits === null ? null : limitAt(tables.limits, way.flow, way.from.time);
   if (limit !== null && !again) lines.push({ time: way.from.time, text: `until then the sender was limited by ${limit.cause}, since ${seconds(limit.since)}`, rank: 0.5 });
   // The receiver has all octets up to `next` in order.
   const stretches: [number, number][] = [];
@@ -153,7 +153,7 @@ function ofStream(told: Told, way: Way, first: number, end: number, seen: Seen):
   return lines;
 }
 
-/** Between which two samples the last octet was written: the send buffer had it at the second; null: no sample tells. */
+/** Between which two samples the last octet was written: the send buffer had it at the second; null: no sample has it. */
 function writtenBetween(tcp: Rows, way: Way, end: number): [number | null, number] | null {
   const time = tcp.numbers("time_s");
   const flow = tcp.texts("flow");
@@ -180,9 +180,9 @@ function limitAt(limits: Rows, flow: string, time: number): { since: number; cau
 }
 
 /** What the layers below did with it: stages without gap, and the steps of LTE, TTI by TTI. */
-function ofLayers(told: Told, packet: number): Happening[] {
+function ofLayers(tables: PacketTables, packet: number): Happening[] {
   const lines: Happening[] = [];
-  const { stages, steps, drops } = told;
+  const { stages, steps, drops } = tables;
   if (stages !== null) {
     const [numbers, parts, start, end] = ["packet", "part", "start_ns", "end_ns"].map((c) => stages.numbers(c)) as [Float64Array, Float64Array, Float64Array, Float64Array];
     for (let i = 0; i < stages.length; i++) {

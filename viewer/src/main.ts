@@ -55,14 +55,14 @@ async function part(title: string, id: string, runs: Run[], make: () => Promise<
   try {
     return await make();
   } catch (error) {
-    // What could not be read stands above all sections.
+    // What could not be read is listed above all sections.
     const isSaid = runs.some((run) => run.troubles.has(messageOf(error)));
     return section(title, id, isSaid ? unread() : failure(error));
   }
 }
 
 function unread(): HTMLElement {
-  return el("p", { class: "mute" }, "Not shown: what it needs could not be read.");
+  return el("p", { class: "mute" }, "Not shown: its data could not be read.");
 }
 
 /** What is wrong with the tables of runs, once for all sections; null: nothing. */
@@ -82,8 +82,8 @@ async function show(main: HTMLElement, runs: Run[], differences: Index["differen
   const duration = Math.max(...runs.map((r) => r.info.duration_s));
   const time = new TimeWindow({ from: 0, to: duration > 0 ? duration : 1 });
   introduce((await Promise.all(runs.map((run) => (run.info.explain.quick ? run.explained().catch(() => []) : [])))).flat());
-  // All parts ask for their tables at once.
-  // Of several runs each has a colour, which is also that of its lines where that is enough to tell them apart.
+  // All parts request their tables at once.
+  // Of several runs each has a colour, which is also that of its lines where that is enough to distinguish them.
   const isColoured = several && runs.length <= colours();
   const marks = runs.map((run, k) => marksOf(run).then((own) => (isColoured ? own.map((mark) => ({ ...mark, number: k })) : own), (): Mark[] => []));
   const shared = [part("Comparison", "comparison", runs, () => comparison(runs, differences)), part("Time series", "series", runs, () => series(runs, time, marks))];
@@ -127,7 +127,7 @@ async function show(main: HTMLElement, runs: Run[], differences: Index["differen
         if (made === null) place?.remove();
         else place?.replaceWith(made);
       },
-      // The section above says what went wrong.
+      // The section above has the error.
       () => main.querySelector(`.bands-later[data-run="${run.info.id}"]`)?.remove(),
     );
   }
@@ -203,7 +203,7 @@ async function series(runs: Run[], time: TimeWindow, marking: Promise<Mark[]>[])
         lines.push({ ...line, label, number: numberOf(names, line.label, k, runs.length) });
       }
     });
-    // A mark of a run says something about its lines only.
+    // A mark of a run concerns its lines only.
     const marked = marksOfRuns.flatMap((own, k) => (all[k]!.some((p) => p.id === id) ? own : []));
     return { title: found!.title, unit: found!.unit, lines, marks: marked };
   });
@@ -214,7 +214,7 @@ async function series(runs: Run[], time: TimeWindow, marking: Promise<Mark[]>[])
     const lines: Line[] = chosen.slice(0, MOST_LINES).map((line, i) => ({ ...line, number: line.number ?? i }));
     const chart = timeChart(panel.title, panel.unit, lines, time, panel.marks);
     const left = chosen.length - lines.length;
-    if (left > 0) chart.figure.append(el("p", { class: "mute small" }, `${left} more are not drawn; the field "Lines" above finds them by name.`));
+    if (left > 0) chart.figure.append(el("p", { class: "mute small" }, `${left} more are not drawn; find them by name in the field "Lines" above.`));
     else if (chosen.length === 0) chart.figure.append(el("p", { class: "mute" }, "No line has this name."));
     return chart;
   };
@@ -254,7 +254,7 @@ async function series(runs: Run[], time: TimeWindow, marking: Promise<Mark[]>[])
     keys.length > 0 ? el("p", { class: "legend" }, ...keys) : null,
     marks.length > 0 ? markTable(runs, marksOfRuns) : null,
     el("div", { class: "panels" }, ...stacked, ...charts.map((chart) => chart.figure)),
-    silent.length > 0 ? el("p", { class: "mute" }, `${listed(silent)}: no chart of throughput and delay, since the run has recorded them of simulated TCP senders only. With `, el("code", {}, "--set 'output.windows=100 ms'"), " it does.") : null,
+    silent.length > 0 ? el("p", { class: "mute" }, `${listed(silent)}: no chart of throughput and delay, since the run has recorded them of simulated TCP senders only. With `, el("code", {}, "--set 'output.windows=100 ms'"), " it records those of all flows.") : null,
   );
 }
 

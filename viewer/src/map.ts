@@ -28,22 +28,22 @@ export async function map(run: Run, time: TimeWindow, marking: Promise<Mark[]>):
   const how =
     hidden.length === 0 || run.info.left_out.includes("positions")
       ? null
-      : el("p", { class: "mute" }, `${listed(hidden)}: not drawn, since the run has not recorded its UEs' positions. With `, el("code", {}, "--set output.positions=true"), " it does.");
+      : el("p", { class: "mute" }, `${listed(hidden)}: not drawn, since the run has not recorded its UEs' positions. With `, el("code", {}, "--set output.positions=true"), " it records them.");
   const { unplaced } = run.info;
   const older =
     unplaced.length === 0
       ? null
       : el("p", { class: "mute" }, `Not drawn: ${listed(unplaced)}, since the version of Lasthop that made this run did not record their places. Run the scenario again to see them.`);
   if (tracks.length === 0 && groupedBy(places, spot).length < 2) {
-    // A run without radio has no map to speak of.
+    // A run without radio has no map.
     if (places.length + hidden.length + unplaced.length === 0) return null;
     const names = places.map((p) => p.name);
     const why =
       names.length === 0
-        ? "Nothing is drawn: nothing that stands still has a place."
+        ? "Nothing is drawn: no node that does not move has a position."
         : names.length === 1
-          ? `Nothing is drawn: ${names[0]!} alone has a place, and a map wants two.`
-          : `Nothing is drawn: ${listed(names)} have one place, and a map wants two.`;
+          ? `Nothing is drawn: ${names[0]!} alone has a position, and a map needs two.`
+          : `Nothing is drawn: ${listed(names)} have the same position, and a map needs two.`;
     return section("Map", "map", el("p", { class: "mute" }, why), how, older);
   }
 
@@ -89,11 +89,11 @@ export async function map(run: Run, time: TimeWindow, marking: Promise<Mark[]>):
     const bar = bars.find(({ box }) => !signs.some((s) => overlap(s, box))) ?? bars[0]!;
     taken = [bar.box, ...signs.slice(0, sites.length)];
     const labels = placed(sites, letter, sign, bounds, taken);
-    const written = changes.length <= MOST_CHANGES ? changes.map((c) => ({ x: toX(c.x), y: toY(c.y), name: c.says })) : [];
+    const written = changes.length <= MOST_CHANGES ? changes.map((c) => ({ x: toX(c.x), y: toY(c.y), name: c.label })) : [];
     const beside = placed(written, letter, sign, bounds, taken);
     picture.replaceChildren(
       svg("g", { class: "map-trails" }, ...stretches.map((s) => svg("polyline", { points: s.points.map(([x, y]) => `${toX(x)},${toY(y)}`).join(" "), stroke: s.cell === "" ? "var(--mute)" : of(s.cell), "stroke-width": 3 * pixel }))),
-      svg("g", { class: "map-trails" }, ...changes.map((c) => svg("circle", { cx: toX(c.x), cy: toY(c.y), r: 4 * pixel, stroke: "var(--ink)", "stroke-width": 1.5 * pixel }, svg("title", {}, `${c.name}: ${c.says}, ${seconds(c.time)}`)))),
+      svg("g", { class: "map-trails" }, ...changes.map((c) => svg("circle", { cx: toX(c.x), cy: toY(c.y), r: 4 * pixel, stroke: "var(--ink)", "stroke-width": 1.5 * pixel }, svg("title", {}, `${c.name}: ${c.label}, ${seconds(c.time)}`)))),
       links,
       ...still.map(([a, b]) => svg("line", { x1: toX(a.x), y1: toY(a.y), x2: toX(b.x), y2: toY(b.y), stroke: of(b.name), "stroke-width": 1.5 * pixel })),
       ...sites.map((site) => svg("g", { transform: `translate(${site.x} ${site.y})` }, ...site.all.map((p) => symbol(p, sign, of(p.name))))),
@@ -171,12 +171,12 @@ function stretchesOf(track: Track): { cell: string; points: [number, number][] }
 }
 
 /** Where a UE came to another cell than that which served it last. */
-export function changesOf(track: Track): { name: string; time: number; x: number; y: number; says: string }[] {
+export function changesOf(track: Track): { name: string; time: number; x: number; y: number; label: string }[] {
   const found = [];
   let last = "";
   for (const [i, cell] of track.cell.entries()) {
     if (cell === "") continue;
-    if (last !== "" && cell !== last) found.push({ name: track.name, time: track.time[i]!, x: track.x[i]!, y: track.y[i]!, says: `${last} → ${cell}` });
+    if (last !== "" && cell !== last) found.push({ name: track.name, time: track.time[i]!, x: track.x[i]!, y: track.y[i]!, label: `${last} → ${cell}` });
     last = cell;
   }
   return found;

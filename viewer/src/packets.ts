@@ -112,10 +112,10 @@ export async function packets(run: Run, time: TimeWindow, marking: Promise<Mark[
 
   const heightOfLanes = (isThrough: boolean, count: number): number => (isThrough ? count * 22 + 40 : Math.max(count * 56, 120));
 
-  /** The note, and every how many packets are drawn. */
-  const tell = (all: Way[]): number => {
+  /** Writes the note above the chart; returns n if one packet in n is drawn. */
+  const writeNote = (all: Way[]): number => {
     const { from, to } = time.range;
-    // Of more than can be told apart every so many is drawn.
+    // Of more packets than can be distinguished only one in so many is drawn.
     const every = Math.ceil(all.length / MOST);
     const what = `${all.length.toLocaleString("en")} packets ${excerpt.length > 0 ? "of this file " : ""}between ${seconds(from)} and ${seconds(to)}`;
     note.textContent = every > 1 ? `${what}, one in ${every} is drawn: zoom in to see each (drag, turn the wheel, or +).` : `${what}. Click one, or use the arrow keys.`;
@@ -149,7 +149,7 @@ export async function packets(run: Run, time: TimeWindow, marking: Promise<Mark[
     ctx.scale(scale, scale);
     ctx.font = "12px system-ui, sans-serif";
     const { from, to } = time.range;
-    // Names have their place on the left; on a small screen they stand above their lanes.
+    // Names have their place on the left; on a small screen they are above their lanes.
     const isNarrow = width < 600;
     const longestName = Math.max(...lanes.map((l) => ctx.measureText(l).width), 0) + 12;
     const gutter = isThrough && isNarrow ? 4 : Math.min(Math.max(longestName, 40), isNarrow ? 110 : 260);
@@ -171,7 +171,7 @@ export async function packets(run: Run, time: TimeWindow, marking: Promise<Mark[
     }
     axis(ctx, from, to, frame, bottom);
     const all = seen();
-    const every = tell(all);
+    const every = writeNote(all);
     const wanted = every > 1 ? all.filter((way, i) => i % every === 0 || way === chosen) : all;
     drawn = [];
     ctx.save();
@@ -281,7 +281,7 @@ export async function packets(run: Run, time: TimeWindow, marking: Promise<Mark[
   });
   // Small tables are read in time for a print of what was never in sight.
   if (hasLayers && run.table("stages")!.rows <= FEW) setTimeout(() => isLayered && read(), LATER);
-  tell(seen());
+  writeNote(seen());
   reserve();
   const over = el(
     "select",
@@ -376,7 +376,7 @@ function fitted(ctx: CanvasRenderingContext2D, text: string, width: number): str
   return `${text.slice(0, end)}…`;
 }
 
-/** Which packets a file has that does not carry all of them, with a button for each stretch; null: it has all. */
+/** Which packets a file has that lacks some of them, with a button for each stretch; null: it has all. */
 function excerptOf(run: Run, time: TimeWindow): HTMLElement | null {
   const stretches = run.info.excerpt ?? [];
   const info = run.table("packets");

@@ -27,7 +27,7 @@ interface Recipe {
   columns: string[];
   /** The column of times; absent: `time_s`. */
   time?: string;
-  /** The columns whose values tell lines apart. */
+  /** The columns whose values distinguish lines. */
   keys: string[];
   /**
    * What gives the value of a row, or NaN; `previous` is the row before of the same line, -1 for the first. `interval` is what a
@@ -250,7 +250,7 @@ function throughput(run: Run, rows: Rows): Panel {
   const time = rows.numbers("time_s");
   const octets = rows.numbers("bytes_arrived");
   const lines: PanelLine[] = [];
-  // Samples may come with each ACK; a rate wants stretches that hold some.
+  // Samples may come with each ACK; a rate needs intervals with several of them.
   const step = Math.max(run.info.duration_s / 400, 0.05);
   for (const [label, members] of grouped(rows, ["flow"])) {
     const x: number[] = [];

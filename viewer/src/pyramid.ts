@@ -62,7 +62,7 @@ export class Series {
     return this.length === other.length && this.x.every((x, i) => x === other.x[i]) && this.y.every((y, i) => Object.is(y, other.y[i]));
   }
 
-  /** The value of all samples that are not missing, as far as an eye can tell; null: there are several or none. */
+  /** The value of all samples that are not missing, as far as is visible; null: there are several or none. */
   get constant(): number | null {
     const [low, high] = this.range(-Infinity, Infinity) ?? [NaN, NaN];
     return high - low <= LEVEL * Math.abs(high) ? high : null;

@@ -13,7 +13,7 @@ export async function why(run: Run): Promise<HTMLElement | null> {
     const found = await run.explained();
     return found.length === 0 ? null : section("Why", "why", ...all(found, run));
   }
-  const bar = el("progress", { max: 1, "aria-label": "How much of it is worked out" });
+  const bar = el("progress", { max: 1, "aria-label": "Progress of the explanation" });
   const text = el("p", { class: "mute" }, WORKING);
   // Each further flow has a line.
   const place = el("div", { class: "why-later", style: `--more:${run.info.explain.flows.length - 1}` }, text, bar);
@@ -110,7 +110,7 @@ function one(found: Explained, sentences: string[]): HTMLElement {
     "div",
     { class: "why" },
     ...sentences.map((s) => el("p", {}, s)),
-    found.exact ? null : el("p", { class: "mute" }, "Estimated from samples, which cannot tell all causes apart. With ", el("code", {}, "--set output.explain=true"), " the run records where each octet was, and the shares are exact."),
+    found.exact ? null : el("p", { class: "mute" }, "Estimated from samples, from which not all causes can be distinguished. With ", el("code", {}, "--set output.explain=true"), " the run records where each octet was, and the shares are exact."),
     bar,
     el("p", { class: "legend" }, ...keys),
     ...found.advice.map((a) => el("p", {}, `${a.text} `, ...a.set.flatMap((s) => [el("code", {}, `--set '${s}'`), " "]))),

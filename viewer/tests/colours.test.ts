@@ -45,7 +45,7 @@ const VISIONS = { all: (c: Color) => c, "no long cones": filterDeficiencyProt(1)
 test.each([
   ["light", LIGHT, "#ffffff"],
   ["dark", DARK, "#14181d"],
-] as const)("people with any colour vision tell the colours of the %s theme apart", (_, set, paper) => {
+] as const)("people with any colour vision distinguish the colours of the %s theme", (_, set, paper) => {
   const distance = differenceCiede2000();
   for (const [vision, seen] of Object.entries(VISIONS)) {
     const as = set.map((hex) => seen(parse(hex)!));

@@ -4,7 +4,7 @@ import { intervalOf, joined } from "../src/bands";
 import { introduce, paletteOf } from "../src/causes";
 import { colours } from "../src/colours";
 import { Rows, type Explained } from "../src/data";
-import { happenings, type Told, type Way } from "../src/life";
+import { happenings, type PacketTables, type Way } from "../src/life";
 
 function rows(columns: Record<string, unknown[]>): Rows {
   return new Rows(tableFromArrays(columns as never));
@@ -23,13 +23,13 @@ const packets = rows({
   len: [100, 100, 100, 100, 100, 0, 0, 100, 100, 0, 0],
   retransmission: ["", "", "", "", "", "", "", "1", "", "", ""],
 });
-const nothing: Omit<Told, "packets"> = { stages: null, steps: null, drops: null, limits: null, tcp: null };
+const nothing: Omit<PacketTables, "packets"> = { stages: null, steps: null, drops: null, limits: null, tcp: null };
 const way = (packet: number, row: number, sent: number, arrived: number): Way => ({ packet, flow: "f", from: { time: sent, node: "a" }, to: { time: arrived, node: "b", dropped: false }, row });
 
 describe("happenings", () => {
   it("ends with the moment at which the octets are in order, and the ACK", () => {
-    const told = happenings({ packets, ...nothing }, way(2, 2, 1.2, 1.7));
-    expect(told.map((h) => [h.time, h.text])).toEqual([
+    const lines = happenings({ packets, ...nothing }, way(2, 2, 1.2, 1.7));
+    expect(lines.map((h) => [h.time, h.text])).toEqual([
       [1.2, "sent at a"],
       [1.7, "received at b"],
       [2.5, "in order at b: the application can read it"],
@@ -37,29 +37,29 @@ describe("happenings", () => {
     ]);
   });
 
-  it("says that octets were sent before", () => {
+  it("has the packet whose octets were sent before", () => {
     expect(happenings({ packets, ...nothing }, way(4, 7, 2, 2.5)).map((h) => h.text)).toContain("its octets were sent before, as packet 1");
   });
 
-  it("claims nothing beyond what an excerpt has", () => {
+  it("has no line beyond what an excerpt has", () => {
     const texts = happenings({ packets, ...nothing }, way(2, 2, 1.2, 1.7), { until: 2.6, fromStart: false }).map((h) => h.text);
     expect(texts).toEqual(["sent at a", "received at b"]);
   });
 
-  it("finds between which samples octets were written, and what the sender waited for", () => {
+  it("has the samples between which octets were written, and what the sender waited for", () => {
     const tcp = rows({ time_s: [0.5, 0.8, 1.5], flow: ["f", "f", "f"], snd_nxt: [1, 1, 301], notsent_bytes: [100, 300, 0] });
     const limits = rows({ flow: ["f", "f"], start_ns: [2e8, 1.2e9], cause: ["congestion-window", "pacing"] });
-    const told = happenings({ packets, ...nothing, tcp, limits }, way(2, 2, 1.2, 1.7));
-    expect(told[0]).toMatchObject({ time: 0.8, text: "written by the application between 0.5 s and 0.8 s, by samples" });
-    expect(told[1]).toMatchObject({ time: 1.2, text: "until then the sender was limited by congestion-window, since 0.2 s" });
-    expect(told[2]).toMatchObject({ time: 1.2, text: "sent at a" });
+    const lines = happenings({ packets, ...nothing, tcp, limits }, way(2, 2, 1.2, 1.7));
+    expect(lines[0]).toMatchObject({ time: 0.8, text: "written by the application between 0.5 s and 0.8 s, by samples" });
+    expect(lines[1]).toMatchObject({ time: 1.2, text: "until then the sender was limited by congestion-window, since 0.2 s" });
+    expect(lines[2]).toMatchObject({ time: 1.2, text: "sent at a" });
   });
 
   it("has stages with their lengths, and steps between them", () => {
     const stages = rows({ packet: [2, 2, 1], part: [0, 0, 0], stage: ["queue", "airtime", "queue"], where: ["l", "s", "l"], start_ns: [1.2e9, 1.4e9, 0], end_ns: [1.4e9, 1.7e9, 1] });
     const steps = rows({ packet: [2, 2], time_s: [1.45, 1.454], link: ["uplink", "uplink"], step: ["data", "ack"], node: ["a", "b"], to: ["b", "a"], blocks: [3, 3], bytes: [NaN, NaN], mcs: [7, 7] });
-    const told = happenings({ packets, ...nothing, stages, steps }, way(2, 2, 1.2, 1.7));
-    expect(told.slice(0, 5).map((h) => [h.time, h.until, h.text])).toEqual([
+    const lines = happenings({ packets, ...nothing, stages, steps }, way(2, 2, 1.2, 1.7));
+    expect(lines.slice(0, 5).map((h) => [h.time, h.until, h.text])).toEqual([
       [1.2, undefined, "sent at a"],
       [1.2, 1.4, "queue (l)"],
       [1.4, 1.7, "airtime (s)"],
@@ -81,7 +81,7 @@ const flow = (causes: string[], shares = causes.map(() => 1 / causes.length)): E
 });
 
 describe("paletteOf", () => {
-  it("keeps the colour of a cause between flows, and tells causes of a flow apart", () => {
+  it("keeps the colour of a cause between flows, and distinguishes the causes of a flow", () => {
     const one = flow(["queue", "pacing", "queue"], [0.6, 0.3, 0.1]);
     const two = flow(["pacing", "queue"], [0.9, 0.1]);
     introduce([one, two]);

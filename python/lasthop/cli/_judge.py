@@ -58,7 +58,11 @@ GATE = 4
 @click.option("--fresh", is_flag=True, help="Make every run anew, take none from the store.")
 @click.option("--list", "listing", is_flag=True, help="List the suites, or the cases of --suite. Runs nothing.")
 @click.option(
-    "--plan", "--dry-run", "plan", is_flag=True, help="Say what would be run and how long; measures some runs."
+    "--plan",
+    "--dry-run",
+    "plan",
+    is_flag=True,
+    help="Print which runs would be made, and their time; makes some runs to measure.",
 )
 @click.option("--mutants", is_flag=True, help="Judge the mutants of the cases instead: each must fail.")
 @click.option("--mutant", "switch", default="", metavar="SWITCH", help="Judge a built-in CONTROL with this mistake.")

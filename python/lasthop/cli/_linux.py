@@ -56,7 +56,7 @@ def linux() -> None:
 @_output.json_option
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but warnings and errors.")
 def build(source: Path | None, jobs: int | None, output: Path | None, force: bool, as_json: bool, quiet: bool) -> None:
-    """Build the kernel: about four minutes of one processor core, and 2 GB of disk space meanwhile.
+    """Build the kernel: four minutes of one processor core, and 2 GB of disk space while it runs.
 
     The sources are those of Debian's package linux-source-6.1. The kernel has all 17 congestion
     controls of Linux and is kept under ~/.cache/lasthop/linux with a manifest that says what it was

@@ -61,11 +61,11 @@ SHOWN = 4
     metavar="TIME",
     default="1 ms",
     show_default=True,
-    help="Exit code 4 if more than 1 % of what happened came later than this, or the run was further behind for more "
-    "than 1 % of the time.",
+    help="Exit code 4 if more than 1 % of the packets or events were later than this, or the run was further behind "
+    "for more than 1 % of the time.",
 )
 @click.option("--realtime", is_flag=True, help="Run with real-time priority.")
-@click.option("--check", is_flag=True, help="Say what this machine allows, and what to do.")
+@click.option("--check", is_flag=True, help="List what this machine allows, and the remedies.")
 @out_option
 @capture_option
 @_output.json_option
@@ -96,13 +96,13 @@ def live(
     """Run a scenario in real time, with real packets of real programs.
 
     A node becomes a network namespace with a TUN device, made without root where the system allows
-    it. What programs send there goes through the simulated network and comes out at the other node
-    unchanged, later, or not at all; everything else of the scenario is simulated beside it. Names
-    of nodes are host names there.
+    it. Packets that programs send there pass the simulated network. They reach the other node
+    later, or are lost; their payload does not change. Everything else of the scenario is simulated
+    beside them. Names of nodes are host names there.
 
     The results are those of 'lasthop run', with a flow for each direction of each real connection;
-    summary.json has under 'live' the lateness: how much later than in the simulation things
-    happened.
+    summary.json has under 'live' the lateness: how much later than in the simulation packets and
+    events were.
 
     \b
     Examples:
@@ -217,7 +217,7 @@ def _run(
     if late:
         most = _format.duration(measured["lateness"]["p99_s"])
         allowed = _format.duration(limit)
-        what = f"1 % of what happened came {most} late or more, beyond the limit of {allowed}"
+        what = f"1 % of the packets or events were {most} late or more, beyond the limit of {allowed}"
         if measured["lateness"]["p99_s"] <= limit:
             what = (
                 f"the run was further behind than the limit of {allowed} for {share_behind(measured):.0%} of the time"

@@ -118,8 +118,8 @@ With --json a verb prints exactly one JSON object on standard output, an
 def main() -> None:
     """Simulate transport protocols over the radio last hop.
 
-    A scenario file goes in, a folder of tables comes out; the same scenario and seed give the same
-    bytes.
+    The input is a scenario file, the result a folder of tables. The same scenario and seed give the
+    same bytes.
 
     \b
     To start:

@@ -41,14 +41,14 @@ _cc_option = click.option(
     "own",
     multiple=True,
     metavar="NAME=FILE.py:CLASS",
-    help="A control of your own, for tcp.cc or a media flow's app.control to name. May be repeated.",
+    help="A control of your own, under a name for tcp.cc or a media flow's app.control. May be repeated.",
 )
 _scheduler_option = click.option(
     "--scheduler",
     "schedulers",
     multiple=True,
     metavar="NAME=FILE.py:CLASS",
-    help="A scheduler of your own, for a cell's downlink.scheduler or uplink.scheduler to name. May be repeated.",
+    help="A scheduler of your own, under a name for a cell's downlink.scheduler or uplink.scheduler. May be repeated.",
 )
 seed_option = click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Seed of every random draw.")
 out_option = click.option(
@@ -58,7 +58,7 @@ capture_option = click.option(
     "--capture",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write a packet capture for Wireshark, such as run.pcapng; [output.capture] says what it holds.",
+    help="Write a packet capture for Wireshark, such as run.pcapng; [output.capture] selects its content.",
 )
 threads_option = click.option(
     "--threads",

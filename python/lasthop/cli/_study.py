@@ -66,7 +66,9 @@ def _minutes(study: StudyInfo, form: str) -> str:
 @_runs.store_option
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="[results/NAME, results/NAME-quick]")
 @click.option("--fresh", is_flag=True, help="Make every run anew, take none from the store.")
-@click.option("--dry-run", is_flag=True, help="Say how many runs, how long and how much disk; make a few to measure.")
+@click.option(
+    "--dry-run", is_flag=True, help="Print the number of runs, time and disk space; makes a few runs to measure."
+)
 @_output.json_option
 def run(
     name: str,

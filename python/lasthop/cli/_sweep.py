@@ -93,10 +93,12 @@ class _Sweep(click.Command):
 @click.option("--shard", metavar="I/N", help="Make only part I of N; the store joins them.")
 @_runs.store_option
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder. [results/NAME]")
-@click.option("--force", is_flag=True, help="Replace results in DIR that this campaign would not give again.")
-@click.option("--time-limit", metavar="TIME", help="Give up a run after so long, as a failure: 90s, 10min.")
+@click.option("--force", is_flag=True, help="Replace results in DIR that this campaign does not make.")
+@click.option("--time-limit", metavar="TIME", help="End a run after this time, as a failure: 90s, 10min.")
 @click.option("--finished", is_flag=True, help="Make no run: show what is finished, marked as incomplete.")
-@click.option("--dry-run", is_flag=True, help="Say how many runs, how long and how much disk; make a few to measure.")
+@click.option(
+    "--dry-run", is_flag=True, help="Print the number of runs, time and disk space; makes a few runs to measure."
+)
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but warnings and errors.")
 @_output.json_option
 @click.pass_context
@@ -108,7 +110,7 @@ def sweep(ctx: click.Context, /, campaign: str | None, base: str | None, **said:
     checked before the first run.
 
     Finished runs are kept in the store, by their content: after a stop the same command continues
-    from there, and other campaigns find the runs they share. DIR gets results.parquet (a row for
+    from there, and other campaigns use the runs they share. DIR gets results.parquet (a row for
     each point and seed), failures.parquet, campaign.json and campaign.toml. With a failed run the
     exit code is 1; the next call makes it again. --finished shows what is there of a campaign that
     runs or was stopped, in results/NAME-finished.

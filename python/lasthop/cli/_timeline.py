@@ -21,7 +21,7 @@ from lasthop.cli import _output
 )
 @_output.json_option
 def timeline(folder: Path, packet: int | None, flow: str | None, nth: int, out: Path | None, as_json: bool) -> None:
-    """Show the way of one packet through LTE, TTI by TTI.
+    """Show the path of one packet through LTE, TTI by TTI.
 
     DIR is the folder of a finished run with the tables `packets` and `steps`: requests, grants,
     reports, transport blocks and their HARQ feedback, a lane per node.

@@ -48,26 +48,29 @@ def _of_part(budget: Budget, part: Part, depth: str, first: bool) -> str:
     whole = "of the transfer" if first else "of it"
     name, words = part.cause.name, part.cause.words.removesuffix(", where ACKs were")
     if len(part.cause.names) > 1:
-        way = " on the way of its ACKs" if part.cause.way == "ack" else ""
+        way = " on the path of its ACKs" if part.cause.way == "ack" else ""
         return f"{share} {whole}, {time}, went into one or more of these{where}{way}: {words}."
     if name in {**BUSY, **HELD, **TRANSIT}:
         whose = "its ACKs" if part.cause.way == "ack" else "its octets"
         if name in ("queue", "rlc-queue", "wifi-queue"):
-            return f"{share} {whole}, {time}, {whose} were in {words}{where}{f': {depth}' if depth else ''}."
-        way = " on the way of its ACKs" if part.cause.way == "ack" and name not in ("delayed-ack", "ack-lost") else ""
+            return f"For {share} {whole}, {time}, {whose} were in {words}{where}{f': {depth}' if depth else ''}."
+        way = " on the path of its ACKs" if part.cause.way == "ack" and name not in ("delayed-ack", "ack-lost") else ""
         return f"{share} {whole}, {time}, went into {words}{where}{way}."
     if name in ("unaccounted", "lost"):
         return f"{share} {whole}, {time}, is {words}."
     did = CLAUSES.get(name, f"its sender was limited by {words}")
+    said = f"{share} {whole}, {time}, {did}"
+    if not did.startswith("went into"):
+        said = f"For {said}"
     if not part.cause.place:
-        return f"{share} {whole}, {time}, {did}."
+        return f"{said}."
     # What is repaired was lost.
     after = " at" if name == "recovery" else " after losses at"
-    return f"{share} {whole}, {time}, {did}{after} {part.cause.place}{_why(budget, part.cause.place)}."
+    return f"{said}{after} {part.cause.place}{_why(budget, part.cause.place)}."
 
 
 def _why(budget: Budget, place: str) -> str:
-    """Why packets were lost at a place, mostly."""
+    """The most frequent cause of losses at a place, after a colon."""
     causes = Counter(x.cause for x in budget.losses if x.place == place)
     return f": {causes.most_common(1)[0][0]}" if causes else ""
 

@@ -161,7 +161,7 @@ def control_of(
         nearest(
             name,
             [*built_in(), *built_in(RATE), *given],
-            "`lasthop describe` lists them; one's own is FILE.py:CLASS, or --cc NAME=FILE.py:CLASS",
+            "`lasthop describe` lists them; a control of your own is FILE.py:CLASS, or --cc NAME=FILE.py:CLASS",
         ),
     )
 
