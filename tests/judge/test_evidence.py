@@ -58,6 +58,15 @@ def test_the_bound_of_a_check_is_where_its_truth_changes(tmp_path: Path) -> None
     assert values == pytest.approx([30, 70])
 
 
+def test_a_change_over_time_has_no_bound(tmp_path: Path) -> None:
+    """No single window is the bound of its change; a value at ACKs has the bound of its course."""
+    row, shown = judged(
+        '["all(at_acks(change(cwnd)) <= 1000, start, end)", "all(at_acks(cwnd) <= 150, start, end)"]', tmp_path
+    )
+    assert row.verdict == "pass", row.why
+    assert [(b["check"], b["value"]) for b in shown["thresholds"]] == [("pass.2", pytest.approx(150))]
+
+
 def test_of_a_failing_row_the_failing_check_is_shown_alone(tmp_path: Path) -> None:
     row, shown = judged('["max(cwnd, start, end) <= 60", "max(inflight, start, end) >= 1"]', tmp_path)
     assert row.verdict == "fail"

@@ -160,3 +160,17 @@ def test_a_case_that_only_shows_says_what_is_not_known(tmp_path: Path) -> None:
     (row,) = lh.judge("reno", [tmp_path / "m.toml"], store=tmp_path / "store", jobs=1).rows
     assert row.verdict == "shown"
     assert row.why.startswith("after is not known: there is no event 'rto'")
+
+
+def test_pitfalls_of_a_scenario_are_told(tmp_path: Path) -> None:
+    at = '[[case.scenario.at]]\nt = "20 s"\nset = { "link.bn.rate" = "1 Mbit/s" }'
+    found = said(tmp_path, 'pass = ["max(cwnd, start, end) > 10"]', f'[case.scenario]\nduration = "10 s"\n{at}')
+    assert "path 'p': `at.0.t`: 20 s is after the end of the run: this never happens" in " ".join(found.split())
+    assert "The cases are right" in found
+
+
+def test_a_path_has_at_least_one_seed(tmp_path: Path) -> None:
+    found = said(
+        tmp_path, 'pass = ["max(cwnd, start, end) > 10"]\n[case.paths.q]\nseeds = 0\nrate = "1 Mbit/s"\nrtt = "1 s"'
+    )
+    assert "`seeds` is a whole number from 1 to 1000" in found

@@ -40,6 +40,14 @@ def case(bound: str = "") -> str:
     return CASE.format(bound=bound)
 
 
+def test_a_reference_that_decides_nothing_runs_three_times(tmp_path: Path) -> None:
+    file = tmp_path / "r.toml"
+    file.write_text(case().replace("seeds = 3", 'seeds = 5\nreferences = ["westwood"]'), encoding="utf-8")
+    (row,) = lh.judge("reno", [file], store=tmp_path / "store", jobs=1).rows
+    found = row.points[0]["compare"]
+    assert {name: of["full"]["n"] for name, of in found.items()} == {"reno": 5, "cubic": 5, "westwood": 3}
+
+
 def judged(store: Path, bound: str = "", cc: str = "vegas") -> Verdicts:
     file = store / "r.toml"
     file.write_text(case(bound), encoding="utf-8")

@@ -181,33 +181,44 @@ def _check(files: list[str], as_json: bool) -> None:
 
     cases = [case for name in files for case in load_suite(name).cases]
     errors: list[LasthopError] = []
+    warnings: list[str] = []
     for case in cases:
         errors += missing_mutants(case)
         runnable = not case.lacks and all(key in scenario_keys() for key in case.needs)
         control = stand_in(case.variables, case.judges)
         paths = case.paths if runnable else ()
-        errors += filter(None, (_fault_of(case, path, control) for path in paths))
+        for path in paths:
+            fault, said = _tried(case, path, control)
+            errors += [fault] if fault else []
+            warnings += said
     if errors:
         raise together(errors[:20])
     if as_json:
-        _output.json_object({"cases": [{"id": c.id, "title": c.title, "paths": len(c.paths)} for c in cases]})
+        rows = [{"id": c.id, "title": c.title, "paths": len(c.paths)} for c in cases]
+        _output.json_object({"cases": rows, "warnings": warnings})
         return
     for case in cases:
         _output.line(f"{case.id}: {case.title} ({_counted(case)})")
+    for warning in warnings:
+        _output.line(f"warning: {warning}")
     _output.line(f"The cases are right. Run them: lasthop judge CONTROL --file {files[0]}")
 
 
-def _fault_of(case: Case, path: CasePath, control: Control) -> LasthopError | None:
-    """What is wrong with a path of a case; None: it is right."""
+def _tried(case: Case, path: CasePath, control: Control) -> tuple[LasthopError | None, list[str]]:
+    """What is wrong with a path of a case, None: nothing; and warnings about its scenario."""
     from lasthop._core import LasthopError
     from lasthop.judging._known import check_known
     from lasthop.judging._scenario import scenario_of
 
     try:
-        check_known(case, path, scenario_of(case, path, control.name, case.seed(0), control.cc))
+        scenario = scenario_of(case, path, control.name, case.seed(0), control.cc)
+        check_known(case, path, scenario)
     except LasthopError as error:
-        return error
-    return None
+        return error, []
+    return None, [
+        f"{case.id}, path '{path.name}': `{w['key']}`: {w['message']}" + (f" ({w['help']})" if w["help"] else "")
+        for w in scenario.warnings
+    ]
 
 
 def _counted(case: Case) -> str:

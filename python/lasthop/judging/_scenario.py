@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -194,7 +194,7 @@ def _filled(value: Any, case: Case, path: CasePath, control: str, key: Key) -> A
     if unit is not None:
         text = unit["body"]
     try:
-        number, dimension = _quantity_of(parse(text), path)
+        number, dimension = _quantity_of(_tree(text), path)
     except ExpressionError as error:
         file = Places(case.text, case.file)
         at: Key = (*case.key, *key)
@@ -204,6 +204,10 @@ def _filled(value: Any, case: Case, path: CasePath, control: str, key: Key) -> A
             at = (*case.key, *key[1:])
         raise file.error(at, error.message, error.help, (error.first, error.last)) from error
     return _written(number, dimension)
+
+
+# The replications of a path differ by the seed alone.
+_tree = lru_cache(maxsize=4096)(parse)
 
 
 def _quantity_of(tree: Tree, path: CasePath) -> tuple[float, tuple[int, int]]:

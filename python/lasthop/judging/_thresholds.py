@@ -12,6 +12,7 @@ import numpy as np
 
 from lasthop.judging._evaluation import Evaluation
 from lasthop.judging._failures import calls_in, comparisons_in
+from lasthop.judging._functions import FUNCTIONS, NUMBER
 from lasthop.judging._recording import Moment
 from lasthop.judging._syntax import Binary, Call, Compare, Name, Number, Tree, Unary, Within, parts_of
 from lasthop.judging._writing import written
@@ -119,7 +120,12 @@ def _equal(tree: Tree, text: str) -> Iterator[float]:
 
 
 def _expanded(evaluation: Evaluation, tree: Tree) -> Tree:
-    """The tree with the expressions of names in their place, where these are numbers."""
+    """The tree with the expressions of names in their place, where these are numbers.
+
+    And with the values of `at_acks(x)` as those of x: a bound is the same at ACKs.
+    """
+    if isinstance(tree, Call) and tree.function == "at_acks":
+        return _expanded(evaluation, tree.arguments[0])
     meant = evaluation.meant(tree.name) if isinstance(tree, Name) else None
     if meant is not None and isinstance(evaluation.of(tree), (int, float)):
         return _expanded(evaluation, meant)
@@ -144,9 +150,14 @@ def _reductions(tree: Tree, plotted: Collection[str]) -> Iterator[Tree]:
 
 
 def _folded(evaluation: Evaluation, tree: Tree, text: str) -> Tree | None:
-    """The tree with numbers in the place of all parts without the reduction."""
+    """The tree with numbers in the place of all parts without the reduction.
+
+    None: another number in its place would say nothing, as in `change(cwnd)`, which needs a course.
+    """
     if written(tree) == text:
         return tree
+    if isinstance(tree, Call) and any(_has(part, text) and not free for part, free in _arguments(tree)):
+        return None
     if not _has(tree, text):
         value = evaluation.of(tree)
         known = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -156,6 +167,13 @@ def _folded(evaluation: Evaluation, tree: Tree, text: str) -> Tree | None:
         return None
     given = iter(parts)
     return _rebuilt(tree, lambda _: next(given))
+
+
+def _arguments(call: Call) -> Iterator[tuple[Tree, bool]]:
+    """The arguments of a function, and of each whether it may be a number."""
+    takes = FUNCTIONS[call.function].takes
+    for place, part in enumerate(call.arguments):
+        yield part, NUMBER in takes[min(place, len(takes) - 1)]
 
 
 def _with(tree: Tree, text: str, x: float) -> Tree:

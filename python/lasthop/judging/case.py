@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +143,7 @@ class Case:
     #: Checks, by name, that no mutant makes fail, and why.
     without_mutant: Mapping[str, str] = field(default_factory=dict)
 
-    @property
+    @cached_property  # each run of the case has it in its key
     def digest(self) -> str:
         """Digest of all that the case says."""
         data: Any = Places(self.text, self.file).data

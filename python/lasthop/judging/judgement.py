@@ -66,6 +66,9 @@ VALUES = {
 _MOST_VARY = 2**31
 #: A path is run no more often.
 MOST_SEEDS = 1_000
+#: A reference that is no baseline stands beside the others and decides nothing: it is run no more
+#: often than this, which gives a mean with its interval.
+REFERENCE_SEEDS = 3
 #: What is judged, in words.
 _WHAT = {CONGESTION: "a congestion control of TCP", RATE: "a rate control of media flows"}
 
@@ -384,6 +387,7 @@ class Judgement:
         if self.refused(case) is not None:
             return []
         found = []
+        decide = (self.control.name, *case.baselines, ALONE)
         for original in case.paths:
             if self.quick and not original.quick:
                 continue
@@ -394,10 +398,11 @@ class Judgement:
                 if path.name not in further:
                     continue
                 replications = range(first, first + max(first, LEAST_FURTHER))
-                compared_ones = (self.control.name, *case.baselines, ALONE)
-                controls = [control for control in controls if control.name in compared_ones]
+                controls = [control for control in controls if control.name in decide]
             for replication in replications:
                 for control in controls:
+                    if replication >= REFERENCE_SEEDS and control.name not in decide:
+                        continue
                     seed = case.seed(replication)
                     scenario = scenario_of(case, path, control.name, seed, control.cc, control.keys, self.profile)
                     if not replication and control is controls[0] and not self.vary:

@@ -375,7 +375,7 @@ class _Reader:
     ) -> CaseMetric | None:
         better, harm = entry.get("better", ""), entry.get("harm", "")
         if better not in ("", "larger", "smaller"):
-            self._fault(("metric", name, "better"), f"'{better}' says not what is better", "larger or smaller")
+            self._fault(("metric", name, "better"), f"`better` is not '{better}'", "write larger or smaller")
         if not isinstance(harm, str) or (harm and "value" in entry):
             self._fault(("metric", name), "a metric has a `value` or names whose `harm` it is", _KEYS["metric"])
             return None
@@ -580,8 +580,9 @@ class _Reader:
             self._fault(("paths", name, "quick"), "`quick` is true or false", "whether the quick form has this path")
             return None
         seeds = entry.get("seeds", 0)
-        if not isinstance(seeds, int) or isinstance(seeds, bool) or not 0 <= seeds <= _MOST_SEEDS:
-            self._fault(("paths", name, "seeds"), f"`seeds` is a whole number up to {_MOST_SEEDS}", _KEYS["seeds"])
+        if "seeds" in entry and (type(seeds) is not int or not 1 <= seeds <= _MOST_SEEDS):
+            said = f"`seeds` is a whole number from 1 to {_MOST_SEEDS}"
+            self._fault(("paths", name, "seeds"), said, "without it a path has the seeds of the case")
             return None
         return CasePath(name, *derived(values, dimensions), scenario, quick, frozenset(values), seeds)
 
