@@ -63,8 +63,8 @@ PARTINGS = """\
 - `bbr` on p2: the kernel's third ProbeRTT comes at 37.65 s, ours at 30.9 to 32.3 s in 20 runs with other random
   numbers. A round trip shorter than the smallest by 1 us puts the next ProbeRTT off. The recording does not show single
   round trips. Its window shows that the smallest changed by less than 0.6 % at 27.6 s: the target stays at 342
-  segments; a single segment's round trip, 0.6 ms shorter than a pair's, would have made it 340. Fractions of a
-  microsecond therefore decide when the third ProbeRTT begins, and at that scale the recording host differs from a
+  segments; a single segment's round trip, 0.6 ms shorter than a pair's, would have made it 340. The start of the
+  third ProbeRTT therefore depends on fractions of a microsecond, and at that scale the recording host differs from a
   network with exact times. In User-mode Linux the clock has steps of 256 ns, and a timer that fires before the clock
   has reached its time is set again for 501 ns (TIMER_MULTIPLIER, TIMER_MIN_DELTA). With delay lines that have these
   steps the third ProbeRTT of our 20 runs comes at 31.3 to 40.4 s, 3 of them after the kernel's. Which ACK of the kernel

@@ -28,7 +28,7 @@ LINKS: tuple[tuple[str, str, str, str, int], ...] = (
         "deep",
         "A deep buffer",
         (
-            "10 Mbit/s and 40 ms, room for 200 packets: six times the bandwidth-delay product of 33. Controls that "
+            "10 Mbit/s and 40 ms, a queue of 200 packets: six times the bandwidth-delay product of 33. Controls that "
             "grow until a loss fill the queue, and the round trip rises from 40 to 280 ms; controls that react to it "
             "keep it low."
         ),
@@ -39,8 +39,8 @@ LINKS: tuple[tuple[str, str, str, str, int], ...] = (
         "shallow",
         "A shallow buffer with random loss",
         (
-            "10 Mbit/s and 40 ms, room for 10 packets, and one packet in a thousand is lost at random. Controls that "
-            "take each loss for congestion reduce their window before the link is full."
+            "10 Mbit/s and 40 ms, a queue of 10 packets, and one packet in a thousand is lost at random. Controls that "
+            "react to each loss as to congestion reduce their window before the link is full."
         ),
         (
             'rate = "10 Mbit/s"\ndelay = "20 ms"\nforward = { loss = "0.1 %" }\n'
@@ -51,7 +51,7 @@ LINKS: tuple[tuple[str, str, str, str, int], ...] = (
     (
         "cellular",
         "A cellular link",
-        "The capacity follows the synthetic LTE trace that comes with Lasthop; 40 ms, room for 200 packets.",
+        "The capacity follows the synthetic LTE trace that comes with Lasthop; 40 ms, a queue of 200 packets.",
         (
             'delay = "20 ms"\nqueue = { kind = "droptail", packets = 200 }\n'
             'forward = { trace = "synthetic-lte.down" }\nreverse = { trace = "synthetic-lte.up" }'

@@ -75,7 +75,7 @@ def ack_delay() -> Figure:
             .to_pylist()[0]
             for p in periods
         ]
-        label = "data rides with the report" if stealing else "report alone"
+        label = "data sent with the report" if stealing else "report alone"
         ax.plot(periods, [1e3 * t for t in times], "o-", color=COLOURS[i], label=label, ms=4)
     ax.legend(frameon=False, fontsize=8)
     ax.set_ylim(bottom=0)
