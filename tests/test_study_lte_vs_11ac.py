@@ -491,31 +491,34 @@ def pretended(scenario: FakeScenario) -> Tables:
     return tables
 
 
-@pytest.fixture(scope="module")
-def made_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("study") / "out"
+def test_the_report_of_made_up_runs(tmp_path: Path) -> None:
+    """One test, so that the report is made once: workers of pytest-xdist do not share a fixture."""
+    out = tmp_path / "out"
     run_study("lte-vs-11ac", quick=True, out=out, backend=FakeBackend(pretended), jobs=2)
-    return out
+    every_figure_is_drawn(out)
+    the_matching_parameters_are_left_as_json(out)
+    the_report_holds_contradictions_and_what_counts(out)
+    claims_json_has_every_reading(out)
 
 
-def test_every_figure_is_drawn(made_up: Path) -> None:
-    drawn = {p.stem for p in (made_up / "figures").glob("*.svg")}
+def every_figure_is_drawn(out: Path) -> None:
+    drawn = {p.stem for p in (out / "figures").glob("*.svg")}
     singles = {f"fig{number}-{cc}" for cc, (_, number, _) in VARIANTS.items()}
     assert singles | {"fig8-9", "fig13-14", "fig17-18", "load", "parting"} <= drawn
     assert {"beyond", "queues", "airtime", "side-by-side"} <= drawn
     assert {"overview-paper", "overview-calibrated"} <= drawn
 
 
-def test_the_matching_parameters_are_left_as_json(made_up: Path) -> None:
-    content = json.loads((made_up / "data" / "matching-parameters.json").read_text(encoding="utf-8"))
+def the_matching_parameters_are_left_as_json(out: Path) -> None:
+    content = json.loads((out / "data" / "matching-parameters.json").read_text(encoding="utf-8"))
     assert {row["technology"] for row in content["rows"]} == {"lte", "11ac"}
     assert {row["metric"] for row in content["rows"]} == {"throughput", "loss", "delay", "jitter"}
     assert all(row["best"]["network"] in [n for n, _ in NETWORKS.values()] for row in content["rows"])
-    assert json.loads((made_up / "data" / "matching-parameters-udp.json").read_text(encoding="utf-8"))["rows"]
+    assert json.loads((out / "data" / "matching-parameters-udp.json").read_text(encoding="utf-8"))["rows"]
 
 
-def test_the_report_holds_contradictions_and_what_counts(made_up: Path) -> None:
-    report = (made_up / "report.html").read_text(encoding="utf-8")
+def the_report_holds_contradictions_and_what_counts(out: Path) -> None:
+    report = (out / "report.html").read_text(encoding="utf-8")
     for text in (
         "W69",
         "Contradictions in the paper",
@@ -526,8 +529,8 @@ def test_the_report_holds_contradictions_and_what_counts(made_up: Path) -> None:
         assert text in report
 
 
-def test_claims_json_has_every_reading(made_up: Path) -> None:
-    content = json.loads((made_up / "claims.json").read_text(encoding="utf-8"))
+def claims_json_has_every_reading(out: Path) -> None:
+    content = json.loads((out / "claims.json").read_text(encoding="utf-8"))
     claims = content["parameter_sets"]["paper"]["claims"]
     assert [c["id"] for c in claims] == [f"W{i}" for i in range(1, 70)]
     assert set(claims[0]["readings"]) == {r.name for r in STUDY.readings}
