@@ -23,9 +23,14 @@ BOTH = {
     "UeReading": "what tables and hints show of a link, outside of the network",
     "UplinkAir": "the cell decodes what UEs have sent: which blocks, and with which power",
     "Granting": "the eNB grants; it holds `Uu`, over which UEs receive grants and answer",
+    "Part": "a cell's share of the state of all ends, in several threads; it makes the objects of procedures from it",
 }
 #: The functions with parameters that reach both.
 BOTH_PARAMETERS = {"reset_requests": "the switch of a sidelink's mode: requests begin anew at both ends"}
+
+#: What `R::Contexts` and the like stand for in one thread.
+REACH = re.compile(r"^impl Reach for Whole \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+ASSOCIATED = re.compile(r"\btype (\w+) = ([^;]*);")
 
 TYPE = re.compile(r"\b[A-Z]\w*")
 STRUCT = re.compile(
@@ -39,12 +44,15 @@ def network() -> Source:
 
 
 def structs(source: Source) -> dict[str, set[str]]:
-    """The types that the fields of each struct name."""
+    """The types that the fields of each struct name; of a type of `Reach` what it stands for."""
     texts = [without_tests(text) for text in source.values()]
     found = [m for text in texts for m in STRUCT.finditer(text)]
     names = [m[1] for m in found]
     assert len(names) == len(set(names)), "two structs of one name cannot be kept apart by name"
-    return {m[1]: set(TYPE.findall(m[2] or m[3] or "")) for m in found}
+    stands_for = [m for text in texts for reach in REACH.findall(text) for m in ASSOCIATED.finditer(reach)]
+    return {m[1]: set(TYPE.findall(m[2] or m[3] or "")) for m in found} | {
+        m[1]: set(TYPE.findall(m[2])) for m in stands_for
+    }
 
 
 def reaching(source: Source, root: str) -> set[str]:
@@ -96,6 +104,9 @@ def test_a_struct_that_reaches_both_ends_is_found() -> None:
             "Far",
         },
         "struct Fine<'a> {\n    s: Scheduling<'a>,\n    // and an UplinkUe\n    n: u8,\n}\n": set(),
+        "impl Reach for Whole {\n    type Ues = All<Ue>;\n    type Contexts = All<UeContext>;\n}\n"
+        "struct Odd<'a, R: Reach> {\n    to: &'a R::Ues,\n    of: &'a R::Contexts,\n}\n"
+        "struct Fine<'a, R: Reach>(&'a R::Ues);\n": {"Odd"},
     }.items():
         assert both_ends({**APART, ("network", "odd"): text}) == found, text
 

@@ -57,3 +57,38 @@ pub(super) enum Due {
     /// The reordering of a pair's receiver ends.
     Reordering { destination: u32 },
 }
+
+/// A calendar in which events are noted.
+pub(super) trait Notes {
+    /// First TTI that has not been processed yet.
+    fn next(&self) -> Tti;
+    /// Notes `due` for `tti`, which has not been processed yet.
+    fn note(&mut self, tti: Tti, due: Due);
+}
+
+impl Notes for Agenda {
+    #[inline]
+    fn next(&self) -> Tti {
+        self.next()
+    }
+    #[inline]
+    fn note(&mut self, tti: Tti, due: Due) {
+        self.note(tti, due);
+    }
+}
+
+/// The events that one of several threads notes, in order: the calendar takes them afterwards.
+#[derive(Debug, Default)]
+pub(super) struct OwnNotes {
+    pub next: Tti,
+    pub notes: Vec<(Tti, Due)>,
+}
+
+impl Notes for OwnNotes {
+    fn next(&self) -> Tti {
+        self.next
+    }
+    fn note(&mut self, tti: Tti, due: Due) {
+        self.notes.push((tti, due));
+    }
+}

@@ -1,6 +1,5 @@
 //! The downlink of a cell: scheduling of a TTI; its modules transmit, decode, and process feedback.
 
-mod ahead;
 mod decoding;
 mod feedback;
 mod invariants;
@@ -8,19 +7,18 @@ mod persistent;
 mod send;
 mod zone;
 
-pub(super) use ahead::{Begun, Downlinks};
 pub(super) use decoding::DownlinkAir;
 
-use lasthop_units::{BearerId, CellId, Duration, IndexVec, Instant, Tti, UeId};
+use lasthop_units::{BearerId, CellId, Duration, Instant, Tti, UeId};
 
-use super::calendar::Agenda;
+use super::calendar::Notes;
 use super::ends::EnbBearers;
 use super::measure::{CellOf, Memory};
-use super::state::{Cell, Link, UeContext};
+use super::reach::{Radio, Reach, Whole};
+use super::state::Cell;
 use super::trace::Trace;
-use super::{RadioNetwork, measure, prefetch};
+use super::{NetworkOutput, RadioNetwork, measure};
 use crate::phy::RbSet;
-use crate::phy::air::Air;
 use lasthop_radio::lte::ErrorModel;
 
 use crate::mac::allocation;
@@ -56,7 +54,7 @@ pub(super) struct Work {
     /// Retransmissions that are due: TTI of the last transmission, UE, process.
     failed: Vec<(Tti, UeId, u8)>,
     /// UEs with data, and its size [B].
-    pub backlogs: Vec<(UeId, u64)>,
+    backlogs: Vec<(UeId, u64)>,
     scratch: allocation::Scratch,
     /// Groups that retransmissions and persistent grants leave free.
     free: Groups,
@@ -73,48 +71,49 @@ const HEADERS: u64 = 8;
 const HEADERS_PER_PACKET: u64 = 2;
 
 /// The eNB of a cell that schedules its downlink in one TTI: the state that it uses.
-pub(super) struct Scheduling<'a> {
+pub(super) struct Scheduling<'a, R: Reach = Whole> {
     pub tti: Tti,
     pub id: CellId,
     pub cell: &'a mut Cell,
-    pub contexts: &'a mut IndexVec<UeId, UeContext>,
-    pub links: &'a mut IndexVec<UeId, Link>,
-    pub bearers: EnbBearers<'a>,
-    pub air: &'a mut Air,
+    pub contexts: &'a mut R::Contexts,
+    pub links: &'a mut R::Links,
+    pub bearers: EnbBearers<'a, R>,
+    pub air: &'a mut R::Air,
     pub memory: &'a mut Memory,
-    pub calendar: &'a mut Agenda,
+    pub calendar: &'a mut R::Calendar,
     pub trace: &'a mut Trace,
     pub on_air: &'a mut Vec<OnAir>,
 }
 
 impl RadioNetwork {
-    /// The downlinks of all cells in `tti`.
+    /// The downlink of `cell`, which is active.
     #[inline]
-    pub(super) fn downlinks(&mut self, now: Instant, tti: Tti) -> Downlinks<'_> {
-        let RadioNetwork { cells, contexts, links, bearers, air, memory, calendar, trace, .. } = self;
-        let (on_air, work, sidelink) = (&mut self.on_air, &mut self.work, self.sidelink.as_deref_mut());
-        let (begun, team) = (&mut self.begun, self.team.as_deref_mut());
-        Downlinks {
-            now,
+    pub(super) fn schedule_downlink(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        cell: CellId,
+        out: &mut NetworkOutput,
+    ) {
+        let RadioNetwork { cells, contexts, links, bearers, air, memory, calendar, trace, on_air, .. } = self;
+        let mut scheduling = Scheduling::<Whole> {
             tti,
-            cells,
+            id: cell,
+            cell: &mut cells[cell],
             contexts,
             links,
-            bearers,
+            bearers: EnbBearers::new(now, bearers, out),
             air,
             memory,
             calendar,
             trace,
             on_air,
-            work,
-            sidelink,
-            begun,
-            team,
-        }
+        };
+        scheduling.schedule(&mut self.work);
     }
 }
 
-impl Scheduling<'_> {
+impl<R: Reach> Scheduling<'_, R> {
     fn schedule(&mut self, work: &mut Work) {
         if self.begin(work) {
             self.finish(work);
@@ -123,7 +122,7 @@ impl Scheduling<'_> {
 
     /// Determines the UEs with data, and schedules retransmissions and persistent grants. False if
     /// there is nothing to schedule.
-    fn begin(&mut self, work: &mut Work) -> bool {
+    pub(super) fn begin(&mut self, work: &mut Work) -> bool {
         let c = &mut self.cell;
         if c.active[Direction::Downlink.index()].is_empty() && c.persistent.is_empty() {
             return false;
@@ -144,7 +143,7 @@ impl Scheduling<'_> {
     }
 
     /// Schedules new data on the groups that are free.
-    fn finish(&mut self, work: &mut Work) {
+    pub(super) fn finish(&mut self, work: &mut Work) {
         self.gather_candidates(work);
         if !work.candidates.is_empty() && work.free != 0 {
             self.give_groups(work);
@@ -162,6 +161,17 @@ impl Scheduling<'_> {
         if cfg!(debug_assertions) {
             self.check_downlink();
         }
+    }
+
+    /// Collects the UEs of which the eNB will use a report that it does not have.
+    pub(super) fn collect_missing(&self, work: &Work, asked: &mut Vec<UeId>) {
+        let config = &self.cell.config.downlink.cqi;
+        let needed = work.backlogs.iter().filter(|(ue, backlog)| {
+            let measured = config.measured(self.tti, self.links[*ue].downlink.phase);
+            self.contexts[*ue].downlink.quality.measured != Some(measured)
+                && self.can_be_served(*ue, *backlog)
+        });
+        asked.extend(needed.map(|(ue, _)| *ue));
     }
 
     /// Updates the eNB's record of the downlink channel of `ue` to this TTI.
@@ -226,7 +236,7 @@ impl Scheduling<'_> {
         work.candidates.clear();
         work.rates.clear();
         for i in 0..work.backlogs.len() {
-            prefetch::reports(self.links.len(), self.air, &work.backlogs, i);
+            self.air.prefetch_reports(&work.backlogs, i);
             let (ue, backlog) = work.backlogs[i];
             if !self.can_be_served(ue, backlog) {
                 continue;

@@ -5,10 +5,11 @@ use lasthop_net::Ecn;
 use lasthop_units::{BearerId, Bitrate, Instant, UeId};
 
 use super::NetworkOutput;
-use super::bearers::{Bearers, Notice, Waiting};
+use super::bearers::{Bearers, Calls, Waiting};
 use super::calendar::Agenda;
 use super::ip_buffer::IpBuffer;
 use super::layer2::Layer2;
+use super::reach::{Reach, Whole};
 use super::state::sidelink::SidelinkReport;
 use crate::mac::harq::Parts;
 use crate::mac::scheduler::qci::Qos;
@@ -16,9 +17,10 @@ use lasthop_bearer::{End, Sdu};
 use lasthop_lte_l2::rlc::{Format, Grant, Rlc};
 
 /// The network's ends of bearers at a moment.
-pub(super) struct EnbBearers<'a> {
+pub(super) struct EnbBearers<'a, R: Reach = Whole> {
     now: Instant,
-    bearers: &'a mut Bearers,
+    drbs: &'a mut R::Drbs,
+    calls: &'a mut Calls,
     out: &'a mut NetworkOutput,
 }
 
@@ -26,7 +28,21 @@ impl<'a> EnbBearers<'a> {
     /// The network's ends of `bearers`, whose drops and marks are appended to `out`.
     #[inline]
     pub const fn new(now: Instant, bearers: &'a mut Bearers, out: &'a mut NetworkOutput) -> EnbBearers<'a> {
-        EnbBearers { now, bearers, out }
+        let (drbs, calls) = bearers.split();
+        EnbBearers { now, drbs, calls, out }
+    }
+}
+
+impl<'a, R: Reach> EnbBearers<'a, R> {
+    /// The network's ends of `drbs`, whose drops and marks are appended to `out`, and their timers
+    /// and notices to `calls`.
+    pub const fn of(
+        now: Instant,
+        drbs: &'a mut R::Drbs,
+        calls: &'a mut Calls,
+        out: &'a mut NetworkOutput,
+    ) -> EnbBearers<'a, R> {
+        EnbBearers { now, drbs, calls, out }
     }
 
     pub const fn now(&self) -> Instant {
@@ -34,38 +50,40 @@ impl<'a> EnbBearers<'a> {
     }
     #[inline]
     pub fn ue(&self, bearer: BearerId) -> UeId {
-        self.bearers[bearer].ue
+        self.drbs[bearer].ue
     }
     #[inline]
     pub fn qos(&self, bearer: BearerId) -> &Qos {
-        &self.bearers[bearer].qos
+        &self.drbs[bearer].qos
     }
     /// The priority of its class.
     #[inline]
     pub fn priority(&self, bearer: BearerId) -> f64 {
-        self.bearers[bearer].priority
+        self.drbs[bearer].priority
     }
     #[inline]
     pub fn rlc(&self, bearer: BearerId) -> &Rlc {
-        self.bearers[bearer].layers.rlc(End::Network)
+        self.drbs[bearer].layers.rlc(End::Network)
     }
+
     /// What waits in RLC of `bearer`.
     #[inline]
     pub fn waiting(&mut self, bearer: BearerId) -> Waiting {
-        self.bearers.waiting(bearer)
+        self.drbs[bearer].waiting()
     }
 
     /// The IP buffer above `bearer`.
     #[inline]
     pub fn ip(&self, bearer: BearerId) -> Option<&IpBuffer> {
-        self.bearers[bearer].ip.as_deref()
+        self.drbs[bearer].ip.as_deref()
     }
     /// Takes packets from the IP buffer of `bearer` until the layers below have `bytes` for MAC.
     pub fn request_from_ip(&mut self, bearer: BearerId, bytes: u64) {
-        while self.bearers[bearer].layers.buffer_status(End::Network).total() < bytes {
-            let Some(ip) = self.bearers.ip_mut(bearer) else { return };
+        let drb = &mut self.drbs[bearer];
+        while drb.layers.buffer_status(End::Network).total() < bytes {
+            let Some(ip) = drb.ip.as_deref_mut() else { return };
             let item = ip.dequeue(self.now);
-            self.bearers.settle_ip(bearer, self.out);
+            drb.settle_ip(self.out);
             let Some(item) = item else { return };
             let before = self.out.dropped.len();
             let sdu = Sdu { ecn: item.ecn, ..Sdu::new(item.id, item.size) };
@@ -73,8 +91,8 @@ impl<'a> EnbBearers<'a> {
                 self.out.marked.push((bearer, End::Network, sdu));
             }
             // The packet enters at the serving eNB: after the gateway's pipes, not before them.
-            self.bearers.push(self.now, bearer, End::Network, sdu);
-            self.settle(bearer);
+            self.calls.push(self.now, drb, End::Network, sdu);
+            self.calls.settle_in_enb(self.now, drb, self.out);
             // A full buffer below would drop every packet of the IP buffer.
             if self.out.dropped.len() > before {
                 return;
@@ -85,31 +103,29 @@ impl<'a> EnbBearers<'a> {
     /// True if the AQM of the buffers of `bearer` needs the rate.
     #[inline]
     pub fn needs_rate(&self, bearer: BearerId) -> bool {
-        self.bearers[bearer].tells_rate
+        self.drbs[bearer].tells_rate
     }
     /// Gives the rate to this AQM.
     pub fn set_rate(&mut self, bearer: BearerId, rate: Bitrate) {
-        self.bearers.set_rate(self.now, bearer, rate);
+        self.drbs[bearer].set_rate(self.now, rate);
     }
 
     /// Gives `bearer` an opportunity of `grant`; PDUs are appended to `parts`. Returns the bytes
     /// used.
     #[inline]
     pub fn pull(&mut self, bearer: BearerId, grant: Grant, parts: &mut Parts) -> u32 {
-        self.bearers.pull(self.now, bearer, End::Network, grant, parts)
+        self.calls.pull(self.now, &mut self.drbs[bearer], End::Network, grant, parts)
     }
     /// As [`pull`](Self::pull), with `bytes`, where MAC follows RLC's reports.
     pub fn pull_by_reports(&mut self, bearer: BearerId, bytes: u32, parts: &mut Parts) {
-        self.bearers.pull_by_reports(self.now, bearer, End::Network, bytes, parts);
+        self.calls.pull_by_reports(self.now, &mut self.drbs[bearer], End::Network, bytes, parts);
     }
 
     /// Passes on the output of the layers of `bearer` after they made PDUs: no delivery. RLC
     /// reaches maxRetxThreshold there if t-PollRetransmit expires at the start of this TTI.
     #[inline]
     pub fn settle(&mut self, bearer: BearerId) {
-        if self.bearers.settle(self.now, bearer, None, self.out) {
-            self.bearers.notify(Notice { of_ue: false, failed: true, ..Notice::of(bearer) });
-        }
+        self.calls.settle_in_enb(self.now, &mut self.drbs[bearer], self.out);
     }
 }
 

@@ -39,8 +39,10 @@ mod ip_buffer;
 mod layer2;
 mod measure;
 mod output;
+mod parallel;
 mod prefetch;
 pub mod profile;
+mod reach;
 mod reading;
 mod rrc;
 mod setup;
@@ -79,6 +81,7 @@ use calendar::{Agenda, Due};
 use core_network::Core;
 use downlink::DownlinkAir;
 use lasthop_bearer::{Direction, earlier};
+use parallel::Scheduled;
 use prefetch::Prefetch;
 use rrc::Mobility;
 use state::sidelink::Sidelink;
@@ -103,8 +106,8 @@ pub struct RadioNetwork {
     memory: measure::Memory,
     /// None: one thread.
     team: Option<Box<Team>>,
-    /// By cell: its scheduling between the two parts, with several threads.
-    begun: Vec<downlink::Begun>,
+    /// By cell: its scheduling with several threads.
+    scheduled: Vec<Scheduled>,
     /// Cells to which preambles were sent in this TTI.
     preambles: Vec<CellId>,
     due: Vec<Due>,
@@ -191,15 +194,27 @@ impl RadioNetwork {
     /// Each active cell schedules its downlink, its uplink and its sidelinks.
     #[inline]
     fn schedule(&mut self, now: Instant, tti: Tti, out: &mut NetworkOutput) {
-        let begun = self.downlinks(now, tti).begin();
+        let threads = self.schedule_in_threads(now, tti);
         for cell in self.cells.ids() {
-            if !self.downlinks(now, tti).is_active(cell, begun) {
+            let dropped = out.dropped.len();
+            if threads {
+                if !self.take_over(tti, cell, out) {
+                    continue;
+                }
+            } else if self.cells[cell].is_active() {
+                if let Some(prefetch) = Prefetch::of(self) {
+                    prefetch.scheduling(CellId::from_index(cell.index() + 1));
+                }
+                self.schedule_downlink(now, tti, cell, out);
+            } else {
                 continue;
             }
-            if let Some(prefetch) = Prefetch::of(self) {
-                prefetch.scheduling(CellId::from_index(cell.index() + 1));
+            if let Some(s) = &mut self.sidelink {
+                s.remove_dropped(&out.dropped[dropped..]);
+            } else if threads {
+                // The uplink has been scheduled too.
+                continue;
             }
-            self.downlinks(now, tti).schedule(cell, begun, out);
             let destinations = self.sidelink_scheduling(tti, cell);
             let held =
                 destinations.map_or(RbSet::EMPTY, |mut destinations| destinations.hold_for_sidelinks());
@@ -209,9 +224,6 @@ impl RadioNetwork {
             {
                 destinations.release_to_sidelinks(held);
             }
-        }
-        if begun {
-            self.downlinks(now, tti).sort();
         }
         if self.sidelink.is_some() {
             for cell in self.cells.ids() {

@@ -9,8 +9,8 @@ use lasthop_units::{CellId, IndexVec, UeId};
 use super::RadioNetwork;
 use super::bearers::Bearers;
 use super::calendar::Due;
+use super::reach::{Reach, Whole};
 use super::state::{Cell, Link, UeContext};
-use crate::phy::air::Air;
 use lasthop_bearer::{Direction, End};
 
 /// Steps between the first prefetch for a UE and its turn.
@@ -18,17 +18,29 @@ pub(super) const EARLY: usize = 4;
 /// The data of fewer UEs than this is in the caches anyway.
 pub(super) const MANY: usize = 64;
 
-/// Prefetches the data of the reports of the UEs after `backlogs[i]`, for an eNB with `ues` UEs.
-#[inline]
-pub(super) fn reports(ues: usize, air: &Air, backlogs: &[(UeId, u64)], i: usize) {
-    if ues < MANY {
-        return;
+/// Prefetches for the scheduling of the UEs `active` in the downlink.
+pub(super) fn scheduling<R: Reach>(
+    active: &[UeId],
+    contexts: &R::Contexts,
+    all_links: &R::Links,
+    all_drbs: &R::Drbs,
+) {
+    let links = || active.iter().map(|ue| &all_links[*ue]);
+    for (ue, link) in active.iter().zip(links()) {
+        let context = &contexts[*ue];
+        prefetch(&link.drbs);
+        prefetch(&context.active);
+        prefetch(&context.downlink.quality);
+        prefetch(&context.downlink.harq);
     }
-    if let Some((ue, _)) = backlogs.get(i + 2) {
-        air.prefetch(*ue);
+    let drbs = || links().flat_map(|link| &link.drbs).map(|drb| &all_drbs[*drb]);
+    for drb in drbs() {
+        prefetch(&drb.qos);
+        prefetch(&drb.ip);
+        drb.layers.prefetch(End::Network);
     }
-    if let Some((ue, _)) = backlogs.get(i + 1) {
-        air.prefetch_links(*ue);
+    for drb in drbs() {
+        drb.layers.prefetch_values(End::Network);
     }
 }
 
@@ -56,23 +68,7 @@ impl<'a> Prefetch<'a> {
     pub fn scheduling(&self, cell: CellId) {
         let Some(cell) = self.cells.get(cell) else { return };
         let active = &cell.active[Direction::Downlink.index()];
-        let links = || active.iter().map(|ue| &self.links[*ue]);
-        for (ue, link) in active.iter().zip(links()) {
-            let context = &self.contexts[*ue];
-            prefetch(&link.drbs);
-            prefetch(&context.active);
-            prefetch(&context.downlink.quality);
-            prefetch(&context.downlink.harq);
-        }
-        let drbs = || links().flat_map(|link| &link.drbs).map(|drb| &self.bearers[*drb]);
-        for drb in drbs() {
-            prefetch(&drb.qos);
-            prefetch(&drb.ip);
-            drb.layers.prefetch(End::Network);
-        }
-        for drb in drbs() {
-            drb.layers.prefetch_values(End::Network);
-        }
+        scheduling::<Whole>(active, self.contexts, self.links, self.bearers.drbs());
     }
 
     /// Prefetches for the events of this TTI from `due[i]` on.

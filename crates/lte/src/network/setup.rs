@@ -32,7 +32,7 @@ impl RadioNetwork {
             work: downlink::Work::default(),
             memory: measure::Memory::default(),
             team: None,
-            begun: Vec::new(),
+            scheduled: Vec::new(),
             preambles: Vec::new(),
             due: Vec::new(),
             occasions: Vec::new(),

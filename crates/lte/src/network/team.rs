@@ -4,15 +4,23 @@
 //! state that all read: no two threads can reach the same state for writing. The results are taken
 //! over in one order afterwards, so they do not depend on the number of threads.
 
+use std::sync::{Mutex, PoisonError};
+
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 use super::measure::Memory;
 use crate::phy::air;
 
-/// Least number of items that are shared: waking a thread is assumed to take some ten microseconds
-/// (not measured), and an item a few. Debug builds share fewer, so that tests with few UEs use
-/// threads too.
-const WORTHWHILE: usize = if cfg!(debug_assertions) { 2 } else { 8 };
+/// Least number of UEs that are shared: waking a thread is assumed to take some ten microseconds
+/// (not measured), and a UE a few. Debug builds share fewer, so that tests with few UEs use threads
+/// too.
+pub(super) const UES: usize = if cfg!(debug_assertions) { 2 } else { 8 };
+/// Least number of cells that are shared.
+pub(super) const CELLS: usize = 2;
+
+/// Pieces of a thread's share: a thread that is done with its own takes those at the end of
+/// another's.
+const PIECES: usize = 8;
 
 /// The threads.
 #[derive(Debug)]
@@ -43,22 +51,50 @@ impl Team {
         Ok(Team { pool, workers: (0..threads).map(worker).collect(), process: std::process::id() })
     }
 
-    /// Does `work` with each of `items`, and returns when all are done.
-    pub fn each<T: Send>(&mut self, items: &mut [T], work: impl Fn(&mut Worker, &mut T) + Sync) {
-        let alone = items.len() < WORTHWHILE || self.process != std::process::id();
-        let share = if alone { items.len() } else { items.len().div_ceil(self.workers.len()) };
-        let all = |worker: &mut Worker, part: &mut [T]| part.iter_mut().for_each(|item| work(worker, item));
-        let mut parts = self.workers.iter_mut().zip(items.chunks_mut(share.max(1)));
-        let Some((own, first)) = parts.next() else { return };
-        if alone {
-            return all(own, first);
-        }
-        let all = &all;
-        self.pool.in_place_scope(|scope| {
-            for (worker, part) in parts {
-                scope.spawn(move |_| all(worker, part));
+    /// Does `work` with each of `items`, and returns when all are done; in one thread if they are
+    /// fewer than `least`. Before each item `ahead` may prefetch for those that follow. Items at
+    /// the same place in the list are mostly done by the same thread, call after call, so that
+    /// their memory stays in its cache.
+    pub fn each<T: Send>(
+        &mut self,
+        items: &mut [T],
+        least: usize,
+        ahead: impl Fn(&[T]) + Sync,
+        work: impl Fn(&mut Worker, &mut T) + Sync,
+    ) {
+        let all = |worker: &mut Worker, mut items: &mut [T]| {
+            while let Some((item, rest)) = items.split_first_mut() {
+                ahead(rest);
+                work(worker, item);
+                items = rest;
             }
-            all(own, first);
+        };
+        let alone = items.len() < least || self.process != std::process::id();
+        let share = items.len().div_ceil(self.workers.len()).max(1);
+        let piece = share.div_ceil(PIECES);
+        let Some((own, others)) = self.workers.split_first_mut() else { return };
+        if alone {
+            return all(own, items);
+        }
+        let shares: Vec<_> =
+            items.chunks_mut(share).map(|share| Mutex::new(share.chunks_mut(piece))).collect();
+        let take = |thread: usize, of: usize| {
+            let mut pieces = shares.get(of)?.lock().unwrap_or_else(PoisonError::into_inner);
+            if of == thread { pieces.next() } else { pieces.next_back() }
+        };
+        let run = |thread: usize, worker: &mut Worker| {
+            for of in (thread..shares.len()).chain(0..thread) {
+                while let Some(piece) = take(thread, of) {
+                    all(worker, piece);
+                }
+            }
+        };
+        let run = &run;
+        self.pool.in_place_scope(|scope| {
+            for (thread, worker) in (1..).zip(others) {
+                scope.spawn(move |_| run(thread, worker));
+            }
+            run(0, own);
         });
     }
 }
@@ -98,7 +134,7 @@ mod tests {
             let mut team = Team::new(threads, air::Work::default).unwrap();
             for n in [0, 1, 7, 8, 9, 100] {
                 let mut items: Vec<u64> = (2..2 + n).collect();
-                team.each(&mut items, |_, item| *item *= *item);
+                team.each(&mut items, 8, |_| {}, |_, item| *item *= *item);
                 assert!(items.iter().zip(2..).all(|(item, i)| *item == i * i), "{threads} {n}");
             }
         }

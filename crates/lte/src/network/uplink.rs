@@ -19,14 +19,15 @@ mod send;
 #[cfg(test)]
 mod tests;
 
-use lasthop_units::{BearerId, CellId, Db, Dbm, IndexVec, Instant, Tti, UeId};
+use lasthop_units::{BearerId, CellId, Db, Dbm, Instant, Tti, UeId};
 
 pub use self::power::{Silence, Silenced};
 use super::calendar::{Agenda, Due};
+use super::reach::{Reach, Whole};
 use super::signals::Signal;
 use super::state::sidelink::{Destination, Sidelink, SidelinkGrants};
 use super::state::uplink::{UplinkCounters, UplinkUe};
-use super::state::{Cell, Link, UeContext};
+use super::state::{Cell, Link};
 use super::trace::{Step, Trace};
 use super::uu::Uu;
 use super::{CellConfig, NetworkEvent, NetworkOutput, RadioNetwork};
@@ -121,18 +122,18 @@ impl RadioNetwork {
 
 /// The eNB of a cell that grants blocks of its uplink in one TTI, and the UEs that receive its
 /// grants.
-pub(super) struct Granting<'a> {
+pub(super) struct Granting<'a, R: Reach = Whole> {
     pub tti: Tti,
     pub id: CellId,
     pub cell: &'a mut Cell,
-    pub contexts: &'a mut IndexVec<UeId, UeContext>,
-    pub links: &'a mut IndexVec<UeId, Link>,
-    pub uu: Uu<'a>,
+    pub contexts: &'a mut R::Contexts,
+    pub links: &'a mut R::Links,
+    pub uu: Uu<'a, R>,
     /// Destinations, which have blocks of the uplink too; none without sidelinks.
     pub destinations: &'a [Destination],
     /// The eNB's state about them.
     pub sidelink_grants: Option<&'a mut SidelinkGrants>,
-    pub calendar: &'a mut Agenda,
+    pub calendar: &'a mut R::Calendar,
     pub trace: &'a mut Trace,
 }
 

@@ -7,23 +7,23 @@
 //! [`misses_control`](Uu::misses_control) and [`receives_grants`](Uu::receives_grants) return
 //! results of the channel, not the UE's state.
 
-use lasthop_units::{CellId, Dbm, IndexVec, Tti, UeId};
+use lasthop_units::{CellId, Dbm, Tti, UeId};
 
+use super::reach::{Radio, Reach, Whole};
+use super::state::Cell;
 use super::state::uplink::{Block, CellUplink};
-use super::state::{Cell, Ue};
 use crate::mac::harq::Parts;
 use crate::mac::random_access::Response;
 use crate::mac::uplink::RequestConfig;
-use crate::phy::air::Air;
 
 /// 25 dB. Rayleigh fading, equal on all blocks in the worst case, lowers that to -1 dB, where the
 /// first grants are missed, with probability 1 - exp(-10^-2.6) = 0.25 %.
 const GRANT_SAFE: f64 = 316.0;
 
 /// The UEs and the radio channel to them.
-pub(super) struct Uu<'a> {
-    ues: &'a mut IndexVec<UeId, Ue>,
-    pub air: &'a mut Air,
+pub(super) struct Uu<'a, R: Reach = Whole> {
+    ues: &'a mut R::Ues,
+    pub air: &'a mut R::Air,
 }
 
 /// A cell's measurement of a sounding signal over the band.
@@ -35,10 +35,10 @@ pub(super) struct Sounding<'a> {
     pub one: Dbm,
 }
 
-impl<'a> Uu<'a> {
+impl<'a, R: Reach> Uu<'a, R> {
     /// The interface to `ues` over `air`.
     #[inline]
-    pub const fn new(ues: &'a mut IndexVec<UeId, Ue>, air: &'a mut Air) -> Uu<'a> {
+    pub const fn new(ues: &'a mut R::Ues, air: &'a mut R::Air) -> Uu<'a, R> {
         Uu { ues, air }
     }
 
@@ -56,7 +56,7 @@ impl<'a> Uu<'a> {
         if self.air.cells() > 1 {
             return false;
         }
-        let gain = f64::from(self.air.gains(tti, id, ue).downlink);
+        let gain = f64::from(self.air.at(ue).gains(tti, id).downlink);
         cell.reference_power_mw * gain > GRANT_SAFE * self.ues[ue].uplink.noise_mw
     }
 
@@ -123,9 +123,9 @@ impl<'a> Uu<'a> {
     /// Measures a sounding signal of `ue` over the band of `cell`, which is `id`.
     pub fn sounding(&mut self, tti: Tti, id: CellId, ue: UeId, cell: &CellUplink) -> Sounding<'_> {
         let power = &mut self.ues[ue].uplink.power;
-        let loss = power.path_loss(self.air.gains(tti, id, ue).downlink);
+        let loss = power.path_loss(self.air.at(ue).gains(tti, id).downlink);
         let (config, band) = (&cell.config.power_control, cell.band);
         let (srs, one) = (power.srs(config, band.len(), loss), power.pusch(config, 1, loss));
-        Sounding { sinr: self.air.sounding(tti, id, ue, band, srs), srs, one }
+        Sounding { sinr: self.air.at(ue).sounding(tti, id, band, srs), srs, one }
     }
 }

@@ -123,6 +123,15 @@ pub struct UeRadio<const WORDS: usize = LTE_WORDS> {
     fading: UeLinks,
 }
 
+impl<const WORDS: usize> UeRadio<WORDS> {
+    /// Prefetches the data that the next computation for the UE's downlink reads first.
+    #[inline]
+    pub fn prefetch(&self) {
+        prefetch(&self.around);
+        prefetch(&self.fading);
+    }
+}
+
 /// State that UEs share, which is only read while a UE's downlink is computed.
 #[derive(Debug)]
 pub struct Shared<const WORDS: usize = LTE_WORDS> {
@@ -332,7 +341,12 @@ impl<const WORDS: usize> Air<WORDS> {
 
     /// Number of cells.
     pub fn cells(&self) -> usize {
-        self.shared.cells.len()
+        self.shared.cells()
+    }
+
+    /// Number of UEs.
+    pub fn ues(&self) -> usize {
+        self.ues.len()
     }
 
     /// All resource blocks of `cell`.
@@ -340,20 +354,16 @@ impl<const WORDS: usize> Air<WORDS> {
         self.shared.carrier(cell)
     }
 
-    /// Prefetches the data that the next computation for the downlink of `ue` reads first.
+    /// As [`UeRadio::prefetch`], for `ue`.
     #[inline]
     pub fn prefetch(&self, ue: UeId) {
-        prefetch(&self.ues[ue].around);
-        prefetch(&self.ues[ue].fading);
+        self.ues[ue].prefetch();
     }
 
-    /// Prefetches the state of the links of `ue`, after [`prefetch`](Self::prefetch).
+    /// As [`Shared::prefetch_links`], for `ue`.
     #[inline]
     pub fn prefetch_links(&self, ue: UeId) {
-        if self.shared.fading.is_some() {
-            let UeRadio { around, fading, .. } = &self.ues[ue];
-            around.rays.iter().for_each(|ray| fading.prefetch(ray.index));
-        }
+        self.shared.prefetch_links(&self.ues[ue]);
     }
 
     /// Prefetches the data from which the gains of the blocks `rbs` of the link of `ue` to its cell
@@ -427,28 +437,6 @@ impl<const WORDS: usize> Air<WORDS> {
                 .zip(now)
                 .for_each(|(h, i)| *h += (i - *h) * (1.0 / 32.0));
         });
-    }
-
-    /// Linear SINR at `cell` of a sounding signal that `ue` sends on `rbs` in `tti` with `power`
-    /// over all of them, against the measured interference of the cell. The signal does not
-    /// interfere with others.
-    pub fn sounding(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>, power: Dbm) -> &[f32] {
-        if let Some(pinned) = self.ues[ue].pinned {
-            return self.flat(rbs.len(), pinned);
-        }
-        let gain = self.gains(tti, cell, ue).uplink;
-        let block_mw = (milliwatts(power) / f64::from(rbs.len().max(1))) as f32 * gain;
-        if self.shared.receives_with_many(cell) {
-            return self.sounding_array(tti, cell, ue, rbs, block_mw);
-        }
-        let AtUe { shared: Shared { cells, fading, .. }, id, ue, work } = self.at(ue);
-        let Work { row, fading: memory, .. } = work;
-        let Cell { noise_mw, received_mw, .. } = &cells[cell];
-        let snr = block_mw / noise_mw;
-        let (fading, links) = (fading.as_ref(), &mut ue.fading);
-        let fading =
-            fading.map_or(&[][..], |f| f.row(Direction::Uplink, cell, (id, links), tti, rbs, memory));
-        wide(Sound { rbs, snr, noise_mw: *noise_mw, received_mw, fading, row })
     }
 
     /// Large-scale gain between two UEs on the uplink carrier.
@@ -526,6 +514,19 @@ impl<const WORDS: usize> Shared<WORDS> {
             row: vec![0.0; most].into(),
             adds_mw: vec![0.0; self.cells.len()],
             ..Work::default()
+        }
+    }
+
+    /// Number of cells.
+    pub fn cells(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Prefetches the state of the links of `ue`, after [`UeRadio::prefetch`].
+    #[inline]
+    pub fn prefetch_links(&self, ue: &UeRadio<WORDS>) {
+        if self.fading.is_some() {
+            ue.around.rays.iter().for_each(|ray| ue.fading.prefetch(ray.index));
         }
     }
 

@@ -10,7 +10,7 @@ use crate::network::calendar::{Agenda, Due};
 use crate::network::measure::Memory;
 use crate::network::prefetch::{EARLY, MANY};
 use crate::network::state::{Cell, CellSettings, DownlinkLink, DownlinkUe, Link, Ue};
-use crate::network::team::{Deal, Team, Worker};
+use crate::network::team::{self, Deal, Team, Worker};
 use crate::phy::air::{self, Air, AtUe, ChannelOf};
 
 /// Reception of the UEs of all cells in one TTI.
@@ -87,7 +87,7 @@ impl DownlinkAir<'_> {
     }
 
     /// Decides in several threads: all transmissions to a UE in one.
-    fn run_with(&mut self, team: &mut Team, on_air: &[OnAir]) {
+    fn run_with(&mut self, threads: &mut Team, on_air: &[OnAir]) {
         let tti = self.tti;
         let cells: IndexVec<CellId, CellSettings<'_>> = self.cells.iter().map(Cell::settings).collect();
         let mut order: Vec<(UeId, usize)> = on_air.iter().enumerate().map(|(i, t)| (t.ue, i)).collect();
@@ -111,7 +111,9 @@ impl DownlinkAir<'_> {
         });
         let mut shares: Vec<Share<'_>> = shares.collect();
         debug_assert_eq!(shares.iter().map(|s| s.on_air.len()).sum::<usize>(), on_air.len(), "each once");
-        team.each(&mut shares, |worker, share| share.work_out(tti, shared, &cells, worker));
+        let work_out =
+            |worker: &mut Worker, share: &mut Share<'_>| share.work_out(tti, shared, &cells, worker);
+        threads.each(&mut shares, team::UES, |_| {}, work_out);
         let mut outcomes = vec![Outcome::default(); on_air.len()];
         for share in &shares {
             for (k, outcome) in share.outcomes.iter().take(share.on_air.len()).enumerate() {

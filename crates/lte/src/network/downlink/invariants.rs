@@ -5,9 +5,10 @@ use lasthop_radio::lte::{Mcs, tbs_bits_on_layers};
 use super::Scheduling;
 use crate::mac::harq::State;
 use crate::mac::reuse::Zone;
+use crate::network::reach::Reach;
 use crate::phy::RbSet;
 
-impl Scheduling<'_> {
+impl<R: Reach> Scheduling<'_, R> {
     /// Checks the invariants of the cell's transmissions.
     pub(in crate::network) fn check_downlink(&mut self) {
         let tti = self.tti;

@@ -6,8 +6,9 @@ use lasthop_units::UeId;
 
 use super::{Scheduling, Work};
 use crate::mac::allocation::{Groups, bits};
+use crate::network::reach::Reach;
 
-impl Scheduling<'_> {
+impl<R: Reach> Scheduling<'_, R> {
     /// Transmits on the persistent grants whose occasion is `tti` and whose UEs have data; the
     /// groups of the others stay free.
     pub(super) fn use_persistent_grants(&mut self, work: &mut Work, free: &mut Groups) {

@@ -7,13 +7,14 @@ use super::{OnAir, Scheduling, Work};
 use crate::mac::allocation;
 use crate::mac::allocation::{Band, Groups};
 use crate::mac::harq::{PROCESSES, State};
+use crate::network::reach::{Radio, Reach};
 use crate::network::reading;
 use crate::network::trace::{Step, TraceLink};
 use crate::phy::RbSet;
 use crate::phy::air::{Scheme, layers_of};
 use lasthop_lte_l2::rlc::Grant;
 
-impl Scheduling<'_> {
+impl<R: Reach> Scheduling<'_, R> {
     /// Schedules retransmissions first, in the order of their last transmission. HARQ is
     /// asynchronous and adaptive: any free groups may be used, if they have as many blocks as the
     /// first transmission.

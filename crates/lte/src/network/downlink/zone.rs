@@ -5,12 +5,13 @@ use lasthop_units::{Db, UeId};
 use super::Scheduling;
 use crate::mac::allocation::Groups;
 use crate::mac::reuse::Zone;
+use crate::network::reach::{Radio, Reach};
 use crate::phy::RbSet;
 
 /// Validity of a zone [TTI]: measurements are filtered over 200 ms (TS 36.133 clause 8.1.2.2.1).
 const HOLDS: u64 = 200;
 
-impl Scheduling<'_> {
+impl<R: Reach> Scheduling<'_, R> {
     /// Determines the zones of the active UEs of the cell, if it has frequency reuse.
     #[inline]
     pub(in crate::network) fn find_zones(&mut self, ues: &[UeId]) {
@@ -26,7 +27,7 @@ impl Scheduling<'_> {
         if self.tti < cx.zone_until {
             return;
         }
-        let geometry = f64::from(self.air.geometry(self.tti, self.id, ue));
+        let geometry = f64::from(self.air.at(ue).geometry(self.tti, self.id));
         let zone = if geometry < lasthop_radio::linear(threshold) { Zone::Edge } else { Zone::Centre };
         let p_a = self.cell.downlink.reuse.map_or(Db(0.0), |r| r.p_a(zone));
         let link = &mut self.links[ue].downlink;

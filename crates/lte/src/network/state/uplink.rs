@@ -20,7 +20,7 @@ use crate::mac::sr::{Opportunities, SchedulingRequest};
 use crate::mac::uplink::{
     BufferView, RacTimer, RequestConfig, UplinkAdaptation, UplinkConfig, UplinkPersistent, UplinkQuality,
 };
-use crate::network::calendar::{Agenda, Due};
+use crate::network::calendar::{Due, Notes};
 use crate::network::config::UeConfig;
 use crate::phy::RbSet;
 use crate::phy::power::TransmitPower;
@@ -283,7 +283,7 @@ impl UplinkContext {
     /// Schedules a proactive grant after downlink data to the UE `ue` in `tti`, so that the answer
     /// needs no request; `period` of proactive grants [TTI].
     #[inline]
-    pub fn note_downlink(&mut self, tti: Tti, ue: UeId, period: u64, calendar: &mut Agenda) {
+    pub fn note_downlink(&mut self, tti: Tti, ue: UeId, period: u64, calendar: &mut impl Notes) {
         if period > 0 && !std::mem::replace(&mut self.proactive, true) {
             calendar.note(tti.plus(period), Due::Proactive { ue });
         }

@@ -6,11 +6,13 @@ use super::super::calendar::Due;
 use super::super::trace::Step;
 use super::Granting;
 use crate::mac::uplink::{ConfiguredGrant, fewest_blocks, tbs_bytes};
+use crate::network::calendar::Notes;
+use crate::network::reach::Reach;
 use crate::network::state::plan::{Content, Granted};
 use crate::phy::RbSet;
 use lasthop_radio::lte::{Mcs, McsTable};
 
-impl Granting<'_> {
+impl<R: Reach> Granting<'_, R> {
     /// Blocks of semi-persistent grants in the TTI `at`, and of those in whose TTI a block sent in
     /// `at` may be retransmitted: a retransmission stays on its blocks.
     #[inline]

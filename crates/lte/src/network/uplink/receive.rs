@@ -6,6 +6,7 @@ use super::super::trace::{Step, TraceLink};
 use super::super::{NetworkOutput, RadioNetwork};
 use super::Granting;
 use crate::mac::harq::{Parts, State};
+use crate::network::reach::Reach;
 use crate::phy::RbSet;
 use lasthop_bearer::{Direction, End};
 
@@ -57,7 +58,7 @@ impl RadioNetwork {
     }
 }
 
-impl Granting<'_> {
+impl<R: Reach> Granting<'_, R> {
     /// Processes the last transmission of `process` of `ue`, which is `decoded` or not.
     fn on_block(&mut self, ue: UeId, process: usize, decoded: bool) -> Outcome {
         let lowest = self.cell.uplink.adaptation.lowest();

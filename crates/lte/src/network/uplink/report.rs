@@ -8,6 +8,7 @@ use super::super::calendar::{Agenda, Due};
 use super::Granting;
 use crate::mac::bsr;
 use crate::network::CellConfig;
+use crate::network::reach::Reach;
 use crate::phy::TTI;
 
 /// Sends a report of `bytes`, the sum of all bearers of `ue`, to the eNB: LteUeMac sends it at the
@@ -28,7 +29,7 @@ pub(super) fn pass_report_on(
     calendar.note_from(received, Due::BufferReport { cell, ue, bytes: bsr::bytes(level) });
 }
 
-impl Granting<'_> {
+impl<R: Reach> Granting<'_, R> {
     /// Takes in a report of `bytes` to this cell; its scheduler clears its record of earlier
     /// grants.
     pub(in crate::network) fn on_report(&mut self, cell: CellId, ue: UeId, bytes: u32) {

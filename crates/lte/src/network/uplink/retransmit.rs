@@ -12,11 +12,13 @@ use super::super::calendar::Due;
 use super::super::trace::Step;
 use super::Granting;
 use crate::mac::harq::{HARQ_PERIOD, State, process_of};
+use crate::network::calendar::Notes;
+use crate::network::reach::Reach;
 use crate::network::state::plan::{Content, Granted};
 use crate::network::state::sidelink::reserved;
 use crate::phy::RbSet;
 
-impl Granting<'_> {
+impl<R: Reach> Granting<'_, R> {
     /// Moves the retransmissions of `target` to the lower edge of the band, if they are scattered.
     pub(super) fn gather_retransmissions(&mut self, target: Tti) {
         let c = &mut self.cell.uplink;

@@ -7,7 +7,8 @@ use super::Granting;
 use crate::mac::harq::{State, process_of};
 use crate::mac::scheduler::{Candidate, Domain, Policy};
 use crate::mac::uplink::{Shares, fewest_blocks, largest_allocation, tbs_bytes};
-use crate::network::calendar::Due;
+use crate::network::calendar::{Due, Notes};
+use crate::network::reach::Reach;
 use crate::network::state::plan::{Content, Granted};
 use crate::network::state::sidelink::reserved;
 use crate::phy::RbSet;
@@ -23,7 +24,7 @@ const PROACTIVE: u64 = 100;
 /// Data of a UE with a full buffer [B]: more than any transport block.
 const ENDLESS: u64 = 1 << 40;
 
-impl Granting<'_> {
+impl<R: Reach> Granting<'_, R> {
     /// Adds `ue`, which has data to send, to the active list, unless it is between cells.
     pub(super) fn wake(&mut self, ue: UeId) {
         if !self.links[ue].away {

@@ -170,6 +170,36 @@ impl<const WORDS: usize> Shared<WORDS> {
 }
 
 impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
+    /// As [`Self::sounding`], for a cell with several antennas: the sum over them, against the
+    /// level that was measured at each.
+    pub(super) fn sounding_array(
+        self,
+        tti: Tti,
+        cell: CellId,
+        rbs: RbSet<WORDS>,
+        received_block_mw: f32,
+    ) -> &'a [f32] {
+        let AtUe { shared: Shared { arrays, cells, fading, .. }, id, ue, work } = self;
+        let Some(arrays) = arrays else { return &[] };
+        let antennas = arrays.uplink(cell);
+        let Cell { received_mw, .. } = &cells[cell];
+        let (links, Work { row, fading: memory, .. }) = ((id, &mut ue.fading), work);
+        let fading = fading.as_ref();
+        let link = fading.and_then(|f| f.array(Direction::Uplink, cell, links, &antennas, tti, rbs, memory));
+        for (to, b) in row.iter_mut().zip(rbs.iter()) {
+            let b = b as usize;
+            let gain = match link {
+                Some(link) => (0..antennas.cell)
+                    .map(|r| link.row(r))
+                    .map(|(re, im)| re[b] * re[b] + im[b] * im[b])
+                    .sum::<f32>(),
+                None => antennas.cell as f32,
+            };
+            *to = received_block_mw * gain / received_mw[b];
+        }
+        &row[..rbs.len() as usize]
+    }
+
     /// Receive antennas of the UE.
     pub fn receive_antennas(&self) -> usize {
         self.shared.arrays.as_ref().map_or(1, |a| a.ues[self.id].receive)
@@ -323,37 +353,6 @@ impl<const WORDS: usize> Air<WORDS> {
             row[k] = sinr as f32;
             let power_mw: f64 = h[..antennas.cell].iter().map(|c| c.square()).sum();
             interference_mw[b as usize] = (power_mw / sinr.max(1e-30)) as f32;
-        }
-        &row[..rbs.len() as usize]
-    }
-
-    /// As [`Self::sounding`], for a cell with several antennas: the sum over them, against the
-    /// level that was measured at each.
-    pub(super) fn sounding_array(
-        &mut self,
-        tti: Tti,
-        cell: CellId,
-        ue: UeId,
-        rbs: RbSet<WORDS>,
-        received_block_mw: f32,
-    ) -> &[f32] {
-        let Air { shared: Shared { arrays, cells, fading, .. }, ues, work, .. } = self;
-        let Some(arrays) = arrays else { return &[] };
-        let antennas = arrays.uplink(cell);
-        let Cell { received_mw, .. } = &cells[cell];
-        let (links, Work { row, fading: memory, .. }) = ((ue, &mut ues[ue].fading), work);
-        let fading = fading.as_ref();
-        let link = fading.and_then(|f| f.array(Direction::Uplink, cell, links, &antennas, tti, rbs, memory));
-        for (to, b) in row.iter_mut().zip(rbs.iter()) {
-            let b = b as usize;
-            let gain = match link {
-                Some(link) => (0..antennas.cell)
-                    .map(|r| link.row(r))
-                    .map(|(re, im)| re[b] * re[b] + im[b] * im[b])
-                    .sum::<f32>(),
-                None => antennas.cell as f32,
-            };
-            *to = received_block_mw * gain / received_mw[b];
         }
         &row[..rbs.len() as usize]
     }

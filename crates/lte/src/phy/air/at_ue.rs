@@ -1,12 +1,14 @@
 //! The radio channel at one UE: its links, and the downlink that it receives.
 
+use lasthop_bearer::Direction;
 use lasthop_cell::RbSet;
 use lasthop_engine::simd::wide;
-use lasthop_units::{CellId, Id, Tti, UeId};
+use lasthop_radio::milliwatts;
+use lasthop_units::{CellId, Dbm, Id, Tti, UeId};
 
 use super::around::Ray;
 use super::array::ChannelOf;
-use super::{AddFaded, AtUe, FillRow, Gains, Link, Shared, UeRadio, Work};
+use super::{AddFaded, AtUe, Cell, FillRow, Gains, Link, Shared, Sound, UeRadio, Work};
 
 impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
     /// The channel at the UE `id`, whose state is `ue`.
@@ -76,6 +78,28 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
             sum += self.shared.cells[ray.cell].full_mw[0] * ray.gain;
         }
         self.shared.cells[cell].full_mw[0] * self.gains(tti, cell).downlink / sum
+    }
+
+    /// Linear SINR at `cell` of a sounding signal that the UE sends on `rbs` in `tti` with `power`
+    /// over all of them, against the measured interference of the cell. The signal does not
+    /// interfere with others.
+    pub fn sounding(mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>, power: Dbm) -> &'a [f32] {
+        if let Some(pinned) = self.ue.pinned {
+            return self.work.flat(rbs.len(), pinned);
+        }
+        let gain = self.gains(tti, cell).uplink;
+        let block_mw = (milliwatts(power) / f64::from(rbs.len().max(1))) as f32 * gain;
+        if self.shared.receives_with_many(cell) {
+            return self.sounding_array(tti, cell, rbs, block_mw);
+        }
+        let AtUe { shared: Shared { cells, fading, .. }, id, ue, work } = self;
+        let Work { row, fading: memory, .. } = work;
+        let Cell { noise_mw, received_mw, .. } = &cells[cell];
+        let snr = block_mw / noise_mw;
+        let (fading, links) = (fading.as_ref(), &mut ue.fading);
+        let fading =
+            fading.map_or(&[][..], |f| f.row(Direction::Uplink, cell, (id, links), tti, rbs, memory));
+        wide(Sound { rbs, snr, noise_mw: *noise_mw, received_mw, fading, row })
     }
 
     /// Linear SINR of the transmission of `cell` to the UE on `rbs` in `tti`, by block in ascending
