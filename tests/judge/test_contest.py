@@ -14,13 +14,6 @@ from lasthop.judging.contest import Samples, comparisons, confirmed, flags, summ
 from lasthop.judging.reading import parse_cases
 from lasthop.judging.suite import load_suite
 
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs of the references are shared."""
-    return tmp_path_factory.mktemp("store")
-
-
 CASE = """[case]
 id = "C"
 title = "t"
@@ -160,9 +153,9 @@ def test_a_comparative_case_has_no_checks_and_known_references() -> None:
         assert message in str(error.value)
 
 
-def test_further_runs_have_other_seeds(store: Path) -> None:
+def test_further_runs_have_other_seeds(tmp_path: Path) -> None:
     """BBRv1 loses more than both in CCE-03, in the runs of the quick form and in as many again."""
-    found = lh.judge("bbr", ["rfc9743"], cases=["CCE-03"], quick=True, store=store)
+    found = lh.judge("bbr", ["rfc9743"], cases=["CCE-03"], quick=True, store=tmp_path)  # costs: of runs made
     (row,) = found.rows
     flagged = [f for point in row.points for f in point["flags"]]
     assert flagged
@@ -176,7 +169,7 @@ def test_further_runs_have_other_seeds(store: Path) -> None:
     assert {path for path, k in runs if k > n} == doubted == {p["path"] for p in row.points if "further" in p}
 
 
-def test_who_is_flagged(store: Path) -> None:
+def test_who_is_flagged(shared_store: Path) -> None:
     """BBRv1 for loss and harm, a sender without control for collapse (quick forms).
 
     Reno and CUBIC not for collapse: CCE-01 has a document's bound. By comparison with themselves
@@ -184,7 +177,7 @@ def test_who_is_flagged(store: Path) -> None:
     """
 
     def flagged(cc: str, *cases: str) -> set[str]:
-        found = lh.judge(cc, ["rfc9743"], cases=cases, quick=True, store=store)
+        found = lh.judge(cc, ["rfc9743"], cases=cases, quick=True, store=shared_store)
         assert not {"error", "fail"} & set(found.counts)
         return {row.id for row in found.rows if row.verdict == "flag"}
 
@@ -208,16 +201,16 @@ CONTROLS = f"{Path(__file__).parent / 'sheet_controls.py'}:"
         (CONTROLS + "BlindToMarks", "CCE-13", "*-ecn", True),
     ],
 )
-def test_the_controls_of_the_sheet(cc: str, case: str, paths: str, flagged: bool, store: Path) -> None:
+def test_the_controls_of_the_sheet(cc: str, case: str, paths: str, flagged: bool, shared_store: Path) -> None:
     """What must be flagged and what must not, so that a row can fail (quick forms)."""
-    (row,) = lh.judge(cc, ["rfc9743"], cases=[case], quick=True, store=store).rows
+    (row,) = lh.judge(cc, ["rfc9743"], cases=[case], quick=True, store=shared_store).rows
     found = [point["verdict"] == "flag" for point in row.points if fnmatchcase(point["path"], paths)]
     assert found, paths
     assert found == [flagged] * len(found), row.why
 
 
-def test_vegas_waits_less_than_cubic(store: Path) -> None:
-    (row,) = lh.judge("vegas", ["rfc9743"], cases=["CCE-02"], quick=True, store=store).rows
+def test_vegas_waits_less_than_cubic(shared_store: Path) -> None:
+    (row,) = lh.judge("vegas", ["rfc9743"], cases=["CCE-02"], quick=True, store=shared_store).rows
     assert row.verdict == "shown", row.why
     for point in row.points:
         waits = {control: point["compare"][control]["wait_p95"]["mean"] for control in ("vegas", "cubic")}

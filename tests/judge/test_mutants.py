@@ -60,10 +60,10 @@ SHEETS = f"{HERE / 'sheet_controls.py'}:"
     ],
 )
 def test_the_bundled_sheets_find_a_mutant_of_each_of_three_controls(
-    right: str, mutant: str, suite: str, case: str, verdicts: tuple[str, str], why: str, tmp_path: Path
+    right: str, mutant: str, suite: str, case: str, verdicts: tuple[str, str], why: str, shared_store: Path
 ) -> None:
     rows = [
-        lh.judge(SHEETS + name, [suite], cases=[case], quick=True, store=tmp_path, jobs=1).rows[0]
+        lh.judge(SHEETS + name, [suite], cases=[case], quick=True, store=shared_store, jobs=1).rows[0]
         for name in (right, mutant)
     ]
     assert tuple(row.verdict for row in rows) == verdicts, [row.why for row in rows]

@@ -111,10 +111,10 @@ def verdicts_by_jitter(control: str, suite: Suite, store: Path) -> list[dict[str
     ]
 
 
-def test_half_and_twice_the_jitter_leave_the_verdicts(tmp_path: Path) -> None:
+def test_half_and_twice_the_jitter_leave_the_verdicts(shared_store: Path) -> None:
     suite = load_suite("rfc9743")
     suite = replace(suite, cases=tuple(case for case in suite.cases if case.id == "CCE-03"), figures=())
-    usual, half, twice = verdicts_by_jitter("bbr", suite, tmp_path)
+    usual, half, twice = verdicts_by_jitter("bbr", suite, shared_store)
     assert usual == {"CCE-03": "flag"}
     assert half == usual
     assert twice == usual

@@ -17,8 +17,8 @@ from lasthop.judging.report import report_html
 from lasthop.judging.suite import load_suite
 
 
-def test_bbr3_passes_what_can_be_run_of_its_draft(tmp_path: Path) -> None:
-    found = lh.judge("bbr3", "bbr", quick=True, store=tmp_path)
+def test_bbr3_passes_what_can_be_run_of_its_draft(shared_store: Path) -> None:
+    found = lh.judge("bbr3", "bbr", quick=True, store=shared_store)
     verdicts = {row.id: row.verdict for row in found.rows}
     # Beside the cases of the draft: values that have no rule.
     assert {verdicts.pop(name) for name in ("BBR-12-LTE", "BBR-17-BESIDE")} == {"shown"}
@@ -40,8 +40,8 @@ def test_cubic_is_not_judged_by_the_cases_of_bbr(tmp_path: Path) -> None:
     assert found.made == 0
 
 
-def test_the_anchors_hold(tmp_path: Path) -> None:
-    found = lh.judge("cubic", "anchors", quick=True, store=tmp_path)
+def test_the_anchors_hold(shared_store: Path) -> None:
+    found = lh.judge("cubic", "anchors", quick=True, store=shared_store)
     verdicts = {row.id: row.verdict for row in found.rows}
     # These miss their published numbers, by causes that stand in the cases.
     missed = {"ANCHOR-BBR-LOSS", "ANCHOR-CUBIC-RESPONSE", "ANCHOR-HSTCP-RESPONSE", "ANCHOR-WARE-SHARE"}

@@ -33,8 +33,8 @@ tcp = { profile = "linux-6", cc = "reno", mutant = "forgotten-cut" }
 
 
 @pytest.mark.parametrize(("suite", "least"), [("bbr", 73), ("l4s", 5), ("anchors", 12), ("media", 12)])
-def test_each_mutant_of_a_suite_is_found(suite: str, least: int, tmp_path: Path) -> None:
-    words = ["judge", "--suite", suite, "--mutants", "--quick", "--store", str(tmp_path), "--json"]
+def test_each_mutant_of_a_suite_is_found(suite: str, least: int, shared_store: Path) -> None:
+    words = ["judge", "--suite", suite, "--mutants", "--quick", "--store", str(shared_store), "--json"]
     done = CliRunner().invoke(main, words)
     found = json.loads(done.stdout)["mutants"]
     assert len(found) >= least
