@@ -42,10 +42,17 @@ def case(bound: str = "") -> str:
 
 def test_a_reference_that_decides_nothing_runs_three_times(tmp_path: Path) -> None:
     file = tmp_path / "r.toml"
-    file.write_text(case().replace("seeds = 3", 'seeds = 5\nreferences = ["westwood"]'), encoding="utf-8")
-    (row,) = lh.judge("reno", [file], store=tmp_path / "store", jobs=1).rows
-    found = row.points[0]["compare"]
-    assert {name: of["full"]["n"] for name, of in found.items()} == {"reno": 5, "cubic": 5, "westwood": 3}
+    bound = 'most = "100"\nby = "a document, section 1"'
+    text = case(bound).replace("seeds = 3", 'seeds = 5\nreferences = ["westwood"]')
+    file.write_text(text, encoding="utf-8")
+    found = lh.judge("reno", [file], store=tmp_path / "store", jobs=1)
+    (row,) = found.rows
+    (point,) = row.points
+    assert {c: of["full"]["n"] for c, of in point["compare"].items()} == {"reno": 5, "cubic": 5, "westwood": 3}
+    assert point["bounds"] == {"full": {"most": 100.0}}
+    page = (found.save(tmp_path / "out") / "report.html").read_text(encoding="utf-8")
+    assert "by path, reno, cubic: 5 runs; westwood: 3 runs" in page
+    assert "at most 100" in page
 
 
 def judged(store: Path, bound: str = "", cc: str = "vegas") -> Verdicts:

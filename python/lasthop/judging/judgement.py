@@ -629,6 +629,7 @@ class Judgement:
                 "why": "; ".join(f["why"] for f in shown if f["path"] == path),
                 "compare": summary(runs, case, path),
                 **({"further": summary(more_values[path], case, path)} if path in more_values else {}),
+                **({"bounds": {m: {**sides} for m, sides in limits[path].items()}} if limits.get(path) else {}),
                 "flags": [f for f in found if f["path"] == path],
                 **({"fallen": of} if (of := [f for f in fallen if f["path"] == path]) else {}),
                 "evidence": [f"data/{case.id}-{path}.parquet"] if runs else [],

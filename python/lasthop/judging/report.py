@@ -175,19 +175,42 @@ def _compared(row: Row, candidate: str) -> Markup:
     parts = [_flags(row)]
     for metric in metrics:
         rows = []
+        bounded = any(metric.name in p.get("bounds", {}) for p in row.points)
         for point in (p for p in row.points if metric.on(p["path"])):
             flagged = any(f["metric"] == metric.name for f in point["flags"])
             name = Markup('<span class="bad">{} ⚑</span>').format(point["path"]) if flagged else point["path"]
-            rows.append((name, *(_interval(point["compare"][c][metric.name]) for c in controls)))
+            bound = (_bound(point.get("bounds", {}).get(metric.name, {})),) if bounded else ()
+            rows.append((name, *(_interval(point["compare"][c][metric.name]) for c in controls), *bound))
         unit = f" [{metric.unit}]" if metric.unit else ""
         better = f", {metric.better} is better" if metric.better else ""
         better += f", {metric.by}" if metric.by else ""
         better += f": harm to {metric.harm}" if metric.harm else ""
         parts.append(Markup("<p><b>{}</b>{}{}</p>").format(metric.name, unit, better))
-        parts.append(Markup(table_html(("path", *controls), rows, ["", *["num"] * len(controls)])))
+        columns = (*controls, *(["bound"] if bounded else []))
+        parts.append(Markup(table_html(("path", *columns), rows, ["", *["num"] * len(columns)])))
     figure = contest_figure(metrics, list(row.points), controls)
-    parts.append(Markup(figure_svg(figure, f"{row.id}: means and 95 % intervals by path", wide=True)))
+    caption = f"{row.id}: means and 95 % intervals by path, {_runs(row, controls)}"
+    parts.append(Markup(figure_svg(figure, caption, wide=True)))
     return _join([*parts, _files(row, "Values of every run")])
+
+
+def _bound(sides: Mapping[str, float | None]) -> str:
+    """What a document allows on a path."""
+    known = {"most": "at most", "least": "at least"}
+    return ", ".join(f"{known[side]} {number(x)}" for side, x in sides.items() if x is not None) or "–"
+
+
+def _runs(row: Row, controls: Sequence[str]) -> str:
+    """How often the controls were run on a path, in words."""
+    counts: dict[str, list[str]] = {}
+    for name in controls:
+        # A value that is not known in a run does not count there: the metric known most often does.
+        known = [max((of["n"] for of in p["compare"].get(name, {}).values()), default=0) for p in row.points]
+        said = f"{min(known)}" if min(known) == max(known) else f"{min(known)} to {max(known)}"
+        counts.setdefault(said, []).append(name)
+    if len(counts) == 1:
+        return f"{next(iter(counts))} runs each"
+    return "; ".join(f"{', '.join(names)}: {said} runs" for said, names in counts.items())
 
 
 def _flags(row: Row) -> Markup:
