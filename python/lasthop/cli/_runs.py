@@ -71,7 +71,7 @@ def bar(name: str, *, shown: bool) -> Iterator[Callable[[Event], None] | None]:
 def _how_far(event: Event) -> str:
     taken = f", {event.taken:,} found" if event.taken else ""
     failed = f", {event.failed:,} failed" if event.failed else ""
-    rate = f", {event.rate:.3g} a second" if event.rate else ""
+    rate = f" ({event.rate:.3g} runs/s)" if event.rate else ""
     return f"{event.done:,} of {event.total:,} runs{taken}{failed}{rate}"
 
 

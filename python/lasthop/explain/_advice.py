@@ -363,8 +363,9 @@ def _rlc_queue(case: _Case, part: Part) -> Advice | None:
             if 1000 * smaller >= most:
                 return None
             return Advice(
-                f"The RLC buffer of {part.cause.place} is deep{size_text}: half of it halves the delay. Much less "
-                "costs rate, because RLC retransmits lost blocks.",
+                f"The RLC buffer of {part.cause.place} is deep{size_text}: half of the buffer halves the delay. A much "
+                "smaller one lowers the goodput: retransmissions of RLC lengthen some round trips, and the buffer "
+                "then runs empty.",
                 [f"bearer.{name}.rlc.am.buffer_bytes={smaller} kB"],
             )
         return Advice(
