@@ -37,14 +37,15 @@ if TYPE_CHECKING:
 def compare(
     folder: Path, by: str, metrics: tuple[str, ...], level: float | None, min_seeds: int, as_json: bool
 ) -> None:
-    """Compare the labels of an axis at equal other labels and equal seeds.
+    """Compare the labels of an axis, seed by seed.
 
-    DIR is the folder that 'lasthop sweep' has left. Each row is the mean difference of a metric
-    between two labels, over the seeds that both have. All intervals together cover at the level;
-    p-values are corrected by Holm's method over all rows. The answer is 'higher' or 'lower' if the
-    interval excludes zero, else 'undecided', with the number of seeds at which it might be decided.
-    'saved' is how many times more seeds independent runs would have needed, with an interval of its
-    own. Where a stopping rule chose the number of seeds, intervals and p-values allow for it.
+    The labels of all other axes are equal in a comparison. DIR is the folder that 'lasthop sweep'
+    has left. Each row is the mean difference of a metric between two labels, over the seeds that
+    both have. All intervals together cover at the level; p-values are corrected by Holm's method
+    over all rows. The answer is 'higher' or 'lower' if the interval excludes zero, else
+    'undecided', with the number of seeds at which it might be decided. 'saved' is how many times
+    more seeds independent runs would have needed, with an interval of its own. Where a stopping
+    rule chose the number of seeds, intervals and p-values allow for it.
 
     \b
     Examples:

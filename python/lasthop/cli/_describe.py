@@ -20,7 +20,7 @@ from lasthop.cli import _completion, _output
 )
 @_output.json_option
 def describe(what: tuple[str, ...], schema: bool, as_json: bool) -> None:
-    """Explain the keys of scenarios, the plug-ins, and the tables of runs.
+    """Explain keys of scenarios, plug-ins, and tables.
 
     \b
     WHAT is one of

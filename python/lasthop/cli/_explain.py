@@ -85,7 +85,9 @@ def explain(
     tries: bool,
     as_json: bool,
 ) -> None:
-    """Say why a flow is slow: a budget of its time, its losses, and what to change.
+    """Say why a flow is slow, and what to change.
+
+    The answer has a budget of the flow's time, its losses, and advice.
 
     RUN is the folder of a finished run. Of a TCP flow every nanosecond between the opening of the
     connection and the end of the transfer belongs to one cause; of a UDP flow the one-way delays of

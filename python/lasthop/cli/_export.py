@@ -82,11 +82,11 @@ def export(
 @click.option("--flow", metavar="NAME", help="Only this flow. [all]")
 @_output.json_option
 def ss(folder: Path, at_s: float, flow: str | None, as_json: bool) -> None:
-    """Show the state of TCP senders at a moment as 'ss -i' does.
+    """Show the state of TCP senders as 'ss -i' does.
 
     RUN is the folder of a finished run with the table 'tcp'. Of each flow the last sample is taken
-    that is not after the moment; names and formats are those of iproute2, times are in ms. Fields
-    that the table does not have are left out.
+    that is not after the moment of --at; names and formats are those of iproute2, times are in ms.
+    Fields that the table does not have are left out.
 
     \b
     Example:

@@ -70,7 +70,9 @@ GATE = 4
 @_output.json_option
 @click.pass_context
 def judge(ctx: click.Context, /, control: str | None, **said: Any) -> None:
-    """Judge a congestion control, or a rate control of media, by published test cases.
+    """Judge a control by published test cases.
+
+    The control is a congestion control, or a rate control of media.
 
     CONTROL is a built-in control, a name of --cc, FILE.py:CLASS, or PROGRAM:NAME of a crate. Each
     case gets a verdict: pass, fail, flag, shown, ambiguous, inconclusive, not-applicable,

@@ -31,7 +31,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.group()
 def linux() -> None:
-    """Run scenarios with the TCP of a real Linux kernel, in virtual time.
+    """Run scenarios with the TCP of a real Linux kernel.
 
     The kernel is User-mode Linux: a program, without root and without KVM. Its clock is virtual, so
     that a run is the same bit for bit however busy the machine is.

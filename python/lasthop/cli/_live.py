@@ -93,7 +93,7 @@ def live(
     quiet: bool,
     force: bool,
 ) -> int:
-    """Run a scenario in real time, with real packets of real programs.
+    """Run a scenario in real time, with real programs.
 
     A node becomes a network namespace with a TUN device, made without root where the system allows
     it. Packets that programs send there pass the simulated network. They reach the other node

@@ -17,7 +17,7 @@ from lasthop.cli import _output
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="[DIR/report.html]")
 @_output.json_option
 def report(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
-    """Make an HTML report of a run, of several to be compared, of a campaign or of a study.
+    """Make an HTML report of runs, a campaign or a study.
 
     DIR is the folder of a finished run (the page of `lasthop view`: flows, linked charts, map,
     packets, tables; of several runs: the same axes, and the differences in a table), of a campaign

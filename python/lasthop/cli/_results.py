@@ -62,11 +62,11 @@ def results(
     everything: bool,
     as_json: bool,
 ) -> None:
-    """Show the results of a campaign: for each point the mean of each metric with its interval.
+    """Show the results of a campaign, point by point.
 
-    DIR is the folder that 'lasthop sweep' has left. Intervals are those of Student's t over the
-    seeds; where a stopping rule chose the number of seeds, they allow for it. Queries are SQL in
-    the dialect of DuckDB; they only read.
+    Each metric has its mean and the interval of the mean. DIR is the folder that 'lasthop sweep'
+    has left. Intervals are those of Student's t over the seeds; where a stopping rule chose the
+    number of seeds, they allow for it. Queries are SQL in the dialect of DuckDB; they only read.
 
     \b
     Examples:

@@ -21,7 +21,9 @@ SHELLS = ("bash", "zsh", "fish")
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print the script with which a shell completes verbs, options, scenarios and keys.
+    """Print the script for completion by a shell.
+
+    The shell then completes verbs, options, scenarios and keys.
 
     \b
     Examples:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 @click.group()
 def study() -> None:
-    """List or run studies: published experiments with their claims.
+    """List or run studies of published experiments.
+
+    A study repeats an experiment and tests the claims of its publication.
 
     \b
     Example:

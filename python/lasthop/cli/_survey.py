@@ -50,7 +50,7 @@ def survey(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Show coupling gain, RSRP, geometry and SINR of a scenario's UEs, without a run.
+    """Show the coverage of a scenario's UEs without a run.
 
     For every UE of every drop: its strongest cell, coupling gain (antennas, path loss, shadowing,
     walls), RSRP, geometry (strongest cell over the sum of all others) and SINR when every cell

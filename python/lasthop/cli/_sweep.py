@@ -103,7 +103,9 @@ class _Sweep(click.Command):
 @_output.json_option
 @click.pass_context
 def sweep(ctx: click.Context, /, campaign: str | None, base: str | None, **said: Any) -> None:
-    """Run a campaign: every combination of its axes, each with the same seeds.
+    """Run a campaign: every combination of its axes.
+
+    Each combination runs with the same seeds.
 
     CAMPAIGN is a TOML file, or the name of a bundled campaign; a file called prune or index is
     ./prune or ./index. Without one, --base, --axis and --metric describe a small campaign. All is

@@ -116,7 +116,7 @@ def export_trace(
     seed: int | None,
     as_json: bool,
 ) -> None:
-    """Record what the last hop of a node can carry, as a capacity trace.
+    """Record the capacity of a node's last hop as a trace.
 
     A sender that always has data takes the place of the node's flows; the rest of the scenario
     stays. DST appears whole or not at all.

@@ -101,7 +101,7 @@ def _color(rgb: tuple[int, int, int]) -> str:
 )
 @click.option("--force", is_flag=True, help="Replace files of a profile that is there.")
 def wireshark_profile(folder: Path, rlc: bool, force: bool) -> None:
-    """Write a profile with which Wireshark reads captures of Lasthop.
+    """Write a Wireshark profile for captures of Lasthop.
 
     DIR becomes the profile's folder, below 'profiles' of Wireshark's personal configuration ('About
     Wireshark', 'Folders'). It has the preferences by which MAC of LTE decodes down to RLC, PDCP, IP
