@@ -26,13 +26,39 @@ def completed(*words: str, cwd: Path | None = None) -> list[str]:
     return done.stdout.split()
 
 
+def in_bash(folder: Path, *words: str) -> list[str]:
+    """What bash offers for the last word, by the script of `lasthop completion bash`."""
+    program = folder / "lasthop"
+    program.write_text(f"#!/bin/sh\nexec '{sys.executable}' -m lasthop \"$@\"\n")
+    program.chmod(0o755)
+    script = CliRunner().invoke(main, ["completion", "bash"]).output
+    # `compopt` is an error outside of a completion, and `complete` has no effect here.
+    code = f"""compopt() {{ :; }}
+{script}
+COMP_WORDS=({" ".join(words)}) COMP_CWORD={len(words) - 1}
+_lasthop_completion '{program}'
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=False)
+    assert not done.stderr
+    return done.stdout.split()
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="bash is not here")
+def test_bash_offers_names_where_files_are_possible_too(tmp_path: Path) -> None:
+    assert in_bash(tmp_path, "lasthop", "run", "umts-d") == ["umts-download"]
+    assert in_bash(tmp_path, "lasthop", "study", "run", "umts") == ["umts-vegas"]
+    assert in_bash(tmp_path, "lasthop", "judge", "cub") == ["cubic"]
+    assert in_bash(tmp_path, "lasthop", "run", "none-of-th") == []
+
+
 def test_names_of_scenarios_and_files_are_completed() -> None:
-    assert completed("lasthop", "run", "umts-d") == ["plain,umts-download", "file,umts-d"]
+    assert completed("lasthop", "run", "umts-d") == ["file,umts-d", "plain,umts-download"]
     assert completed("lasthop", "scenarios", "copy", "umts-d") == ["plain,umts-download"]
 
 
 def test_names_of_studies_are_completed() -> None:
-    assert completed("lasthop", "study", "run", "umts") == ["plain,umts-vegas", "dir,umts"]
+    assert completed("lasthop", "study", "run", "umts") == ["dir,umts", "plain,umts-vegas"]
 
 
 def test_keys_are_completed_with_the_names_of_the_scenario(tmp_path: Path) -> None:
@@ -82,7 +108,7 @@ def test_every_bundled_study_says_how_long_it_takes() -> None:
 
 
 def test_campaigns_their_keys_and_axes_are_completed(tmp_path: Path) -> None:
-    assert completed("lasthop", "sweep", "pru") == ["plain,prune", "file,pru"]
+    assert completed("lasthop", "sweep", "pru") == ["file,pru", "plain,prune"]
     assert completed("lasthop", "sweep", "prune", "--older") == ["plain,--older-than"]
     (tmp_path / "a.toml").write_text("[scenario]\nname = 'a'\nduration = '1 s'\n[link.wired]\nbetween = ['x', 'y']\n")
     start = ("lasthop", "sweep", "--base", "a.toml")

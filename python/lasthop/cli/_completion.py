@@ -27,13 +27,13 @@ _PLACES = ("<name>", "<n>")
 
 def scenarios(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of bundled scenarios, and files."""
-    return [*_starting(bundled(), incomplete), CompletionItem(incomplete, type="file")]
+    return [_paths("file", incomplete), *_starting(bundled(), incomplete)]
 
 
 def campaigns(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of bundled campaigns, words of `lasthop sweep`, and files."""
     names = [*bundled_campaigns(), "prune", "index"]
-    return [*_starting(names, incomplete), CompletionItem(incomplete, type="file")]
+    return [_paths("file", incomplete), *_starting(names, incomplete)]
 
 
 def axes(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -54,14 +54,14 @@ def studies(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> li
     from lasthop import harness
 
     names = (s.name for s in harness.list_studies())
-    return [*_starting(names, incomplete), CompletionItem(incomplete, type="dir")]
+    return [_paths("dir", incomplete), *_starting(names, incomplete)]
 
 
 def controls(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of built-in congestion controls and rate controls, and files."""
     facts = json.loads(_core.describe())
     names = sorted({c["name"] for part in ("cc", "rate-control") for c in facts[part]})
-    return [*_starting(names, incomplete), CompletionItem(incomplete, type="file")]
+    return [_paths("file", incomplete), *_starting(names, incomplete)]
 
 
 def profiles(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -102,6 +102,14 @@ def questions(ctx: click.Context, _param: click.Parameter, incomplete: str) -> l
         case [kind] if kind in kinds:
             return _starting((e["name"] for e in facts[kind]), incomplete)
     return []
+
+
+def _paths(kind: str, incomplete: str) -> CompletionItem:
+    """Files or folders, which bash completes itself where no name fits.
+
+    The first item of a list: click's script for bash removes the items before it.
+    """
+    return CompletionItem(incomplete, type=kind)
 
 
 def _starting(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
