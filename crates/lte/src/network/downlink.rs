@@ -9,15 +9,15 @@ mod zone;
 
 pub(super) use decoding::DownlinkAir;
 
-use lasthop_units::{BearerId, CellId, Duration, Instant, Tti, UeId};
+use lasthop_units::{BearerId, CellId, Duration, Tti, UeId};
 
 use super::calendar::Notes;
 use super::ends::EnbBearers;
+use super::measure;
 use super::measure::{CellOf, Memory};
 use super::reach::{Radio, Reach, Whole};
 use super::state::Cell;
 use super::trace::Trace;
-use super::{NetworkOutput, RadioNetwork, measure};
 use crate::phy::RbSet;
 use lasthop_radio::lte::ErrorModel;
 
@@ -85,36 +85,9 @@ pub(super) struct Scheduling<'a, R: Reach = Whole> {
     pub on_air: &'a mut Vec<OnAir>,
 }
 
-impl RadioNetwork {
-    /// The downlink of `cell`, which is active.
-    #[inline]
-    pub(super) fn schedule_downlink(
-        &mut self,
-        now: Instant,
-        tti: Tti,
-        cell: CellId,
-        out: &mut NetworkOutput,
-    ) {
-        let RadioNetwork { cells, contexts, links, bearers, air, memory, calendar, trace, on_air, .. } = self;
-        let mut scheduling = Scheduling::<Whole> {
-            tti,
-            id: cell,
-            cell: &mut cells[cell],
-            contexts,
-            links,
-            bearers: EnbBearers::new(now, bearers, out),
-            air,
-            memory,
-            calendar,
-            trace,
-            on_air,
-        };
-        scheduling.schedule(&mut self.work);
-    }
-}
-
 impl<R: Reach> Scheduling<'_, R> {
-    fn schedule(&mut self, work: &mut Work) {
+    /// Schedules the downlink of the cell, which is active.
+    pub(super) fn schedule(&mut self, work: &mut Work) {
         if self.begin(work) {
             self.finish(work);
         }

@@ -79,10 +79,12 @@ use crate::rrc::mobility::Input;
 use bearers::Bearers;
 use calendar::{Agenda, Due};
 use core_network::Core;
-use downlink::DownlinkAir;
+use downlink::{DownlinkAir, Scheduling};
+use ends::EnbBearers;
 use lasthop_bearer::{Direction, earlier};
-use parallel::Scheduled;
+use parallel::{Effects, Scheduled};
 use prefetch::Prefetch;
+use reach::Whole;
 use rrc::Mobility;
 use state::sidelink::Sidelink;
 use state::{Cell, Link, Ue, UeContext};
@@ -143,6 +145,13 @@ impl RadioNetwork {
         self.receive(now, tti, out);
         self.answer(now, tti, out);
         self.schedule(now, tti, out);
+        if self.sidelink.is_some() {
+            for cell in self.cells.ids() {
+                if let Some(mut destinations) = self.sidelink_scheduling(tti, cell) {
+                    destinations.schedule_sidelinks();
+                }
+            }
+        }
         self.send(now, tti, out);
         self.decide(tti);
         if self.bearers.has_notice() {
@@ -191,21 +200,51 @@ impl RadioNetwork {
         access::close_preambles(tti, &mut self.preambles, &mut self.cells, &mut self.calendar);
     }
 
-    /// Each active cell schedules its downlink, its uplink and its sidelinks.
+    /// Each active cell schedules its downlink and its uplink.
     #[inline]
     fn schedule(&mut self, now: Instant, tti: Tti, out: &mut NetworkOutput) {
         let threads = self.schedule_in_threads(now, tti);
         for cell in self.cells.ids() {
             let dropped = out.dropped.len();
             if threads {
-                if !self.take_over(tti, cell, out) {
+                let RadioNetwork { scheduled, air, on_air, bearers, calendar, .. } = self;
+                let to = Effects { air, on_air, calls: bearers.split().1, calendar, out };
+                if !scheduled[cell.index()].take_over(tti, cell, to) {
                     continue;
                 }
             } else if self.cells[cell].is_active() {
                 if let Some(prefetch) = Prefetch::of(self) {
                     prefetch.scheduling(CellId::from_index(cell.index() + 1));
                 }
-                self.schedule_downlink(now, tti, cell, out);
+                let RadioNetwork {
+                    cells,
+                    contexts,
+                    links,
+                    bearers,
+                    air,
+                    memory,
+                    calendar,
+                    trace,
+                    on_air,
+                    work,
+                    ..
+                } = self;
+                let bearers = EnbBearers::new(now, bearers, out);
+                let (id, cell) = (cell, &mut cells[cell]);
+                Scheduling::<Whole> {
+                    tti,
+                    id,
+                    cell,
+                    contexts,
+                    links,
+                    bearers,
+                    air,
+                    memory,
+                    calendar,
+                    trace,
+                    on_air,
+                }
+                .schedule(work);
             } else {
                 continue;
             }
@@ -223,13 +262,6 @@ impl RadioNetwork {
                 && let Some(mut destinations) = self.sidelink_scheduling(tti, cell)
             {
                 destinations.release_to_sidelinks(held);
-            }
-        }
-        if self.sidelink.is_some() {
-            for cell in self.cells.ids() {
-                if let Some(mut destinations) = self.sidelink_scheduling(tti, cell) {
-                    destinations.schedule_sidelinks();
-                }
             }
         }
     }

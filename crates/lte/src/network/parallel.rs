@@ -10,15 +10,15 @@
 //! schedules retransmissions. The reports that the eNBs need are computed, dealt out by UE, so that
 //! a single cell uses all threads too. Every cell schedules new data and its uplink.
 
-use lasthop_units::{BearerId, CellId, Id, Instant, Tti, UeId};
+use lasthop_units::{BearerId, CellId, Id, IndexVec, Instant, Tti, UeId};
 
 use super::bearers::{Calls, Drb};
-use super::calendar::OwnNotes;
+use super::calendar::{Agenda, OwnNotes};
 use super::downlink::{OnAir, Scheduling, Work};
 use super::ends::EnbBearers;
 use super::measure::{self, CellOf};
-use super::prefetch::{self, MANY};
-use super::reach::{OfCell, Own, OwnAir};
+use super::prefetch;
+use super::reach::{MANY, OfCell, Own, OwnAir};
 use super::state::{Cell, DownlinkContext, DownlinkLink, Link, Ue, UeContext};
 use super::team::{self, Deal, Worker};
 use super::trace::Trace;
@@ -27,7 +27,7 @@ use super::uu::Uu;
 use super::{NetworkOutput, RadioNetwork};
 use crate::mac::scheduler::Scheduler;
 use crate::phy::RbSet;
-use crate::phy::air::{AtUe, Shared, UeRadio};
+use crate::phy::air::{Air, AtUe, Shared, UeRadio};
 use lasthop_bearer::Direction;
 
 /// What the scheduling of a cell does to others, and memory for it.
@@ -83,52 +83,25 @@ struct Asked<'a> {
 
 impl RadioNetwork {
     /// Schedules the downlinks of all active cells, and without sidelinks their uplinks, in several
-    /// threads; [`take_over`](Self::take_over) has to follow for each cell. False, without any
+    /// threads; [`take_over`](Scheduled::take_over) has to follow for each cell. False, without any
     /// effect, where cells are scheduled one after the other: with one thread, with a trace or a
     /// record of SDUs, which have one order for all cells, where reports depend on transmissions of
     /// this TTI, and with schedulers of the caller's own, which may share state.
     pub(super) fn schedule_in_threads(&mut self, now: Instant, tti: Tti) -> bool {
-        if self.team.is_none() || self.trace.is_on() || self.bearers.notes_journeys() {
+        let alone = self.team.is_none() || self.trace.is_on() || self.bearers.notes_journeys();
+        if alone || !self.cells.iter().all(|cell| is_apart(cell, tti)) {
             return false;
         }
-        let may = |cell: &Cell| {
-            let own = |scheduler: &Scheduler| matches!(scheduler, Scheduler::Custom(_));
-            cell.config.downlink.cqi.reads_earlier_ttis(tti)
-                && !own(&cell.downlink.scheduler)
-                && !own(&cell.uplink.scheduler)
-        };
-        if !self.cells.iter().all(may) {
-            return false;
-        }
-        let Some(members) = self.members(tti) else { return false };
-        self.run_in_threads(now, tti, &members);
-        true
-    }
-
-    /// The UEs to which the active cells schedule, in the order of their ids. None if a cell has a
-    /// list with a UE of another cell.
-    fn members(&self, tti: Tti) -> Option<Vec<(UeId, CellId)>> {
-        let mut members = Vec::new();
-        for (id, c) in self.cells.enumerate().filter(|(_, c)| c.is_active()) {
-            let granted = c.uplink.plan.granted(tti.plus(c.config.timing.grant)).iter().map(|g| &g.ue);
-            let ues = c.active.iter().flatten().chain(&c.persistent).chain(&c.uplink.persistent);
-            members.extend(ues.chain(granted).map(|ue| (*ue, id)));
-        }
-        members.sort_unstable();
-        members.dedup();
-        members.iter().all(|(ue, cell)| self.links[*ue].serving == *cell).then_some(members)
-    }
-
-    fn run_in_threads(&mut self, now: Instant, tti: Tti, members: &[(UeId, CellId)]) {
+        let Some(members) = members(&self.cells, &self.links, tti) else { return false };
         let RadioNetwork { cells, contexts, links, ues, bearers, air, scheduled, team, .. } = self;
-        let Some(threads) = team else { return };
+        let Some(threads) = team else { return false };
         let next = self.calendar.next();
         scheduled.resize_with(cells.len(), Scheduled::default);
         let mut drbs: Vec<(BearerId, CellId)> =
             members.iter().flat_map(|(ue, cell)| links[*ue].drbs.iter().map(|drb| (*drb, *cell))).collect();
         drbs.sort_unstable();
         let all = bearers.split().0;
-        let (ue_places, ue_counts) = places(members, links.len(), cells.len());
+        let (ue_places, ue_counts) = places(&members, links.len(), cells.len());
         let (drb_places, drb_counts) = places(&drbs, all.len(), cells.len());
         // The place of each active cell among the parts.
         let mut part_of = vec![usize::MAX; cells.len()];
@@ -147,7 +120,7 @@ impl RadioNetwork {
         let mut contexts = Deal::of(contexts.iter_mut().into_slice());
         let mut links = Deal::of(links.iter_mut().into_slice());
         let mut ues = Deal::of(ues.iter_mut().into_slice());
-        for (ue, cell) in members {
+        for (ue, cell) in &members {
             let (i, part) = (ue.index(), &mut parts[part_of[cell.index()]]);
             contexts.take(i).into_iter().for_each(|context| part.contexts.push(*ue, context));
             links.take(i).into_iter().for_each(|link| part.links.push(*ue, link));
@@ -175,22 +148,33 @@ impl RadioNetwork {
         });
         drop(asked);
         threads.each(&mut parts, team::CELLS, |_| {}, |worker, part| part.finish(at, worker));
-    }
-
-    /// Takes over what the scheduling of `cell` in `tti` does to others. False if the cell was not
-    /// active.
-    pub(super) fn take_over(&mut self, tti: Tti, cell: CellId, out: &mut NetworkOutput) -> bool {
-        let done = &mut self.scheduled[cell.index()];
-        if !done.is_active {
-            return false;
-        }
-        out.append(&mut done.out);
-        done.sent.drain(..).for_each(|(rbs, boost)| self.air.cell_transmits(tti, cell, rbs, boost));
-        self.on_air.append(&mut done.on_air);
-        self.bearers.split().1.append(&mut done.calls);
-        done.calendar.notes.drain(..).for_each(|(at, due)| self.calendar.note(at, due));
         true
     }
+}
+
+/// True if `cell` shares nothing with others that is written in `tti`.
+fn is_apart(cell: &Cell, tti: Tti) -> bool {
+    let own = |scheduler: &Scheduler| matches!(scheduler, Scheduler::Custom(_));
+    let (down, up) = (&cell.downlink.scheduler, &cell.uplink.scheduler);
+    cell.config.downlink.cqi.reads_earlier_ttis(tti) && !own(down) && !own(up)
+}
+
+/// The UEs to which the active cells schedule, in the order of their ids. None if a cell has a list
+/// with a UE of another cell.
+fn members(
+    cells: &IndexVec<CellId, Cell>,
+    links: &IndexVec<UeId, Link>,
+    tti: Tti,
+) -> Option<Vec<(UeId, CellId)>> {
+    let mut members = Vec::new();
+    for (id, c) in cells.enumerate().filter(|(_, c)| c.is_active()) {
+        let granted = c.uplink.plan.granted(tti.plus(c.config.timing.grant)).iter().map(|g| &g.ue);
+        let ues = c.active.iter().flatten().chain(&c.persistent).chain(&c.uplink.persistent);
+        members.extend(ues.chain(granted).map(|ue| (*ue, id)));
+    }
+    members.sort_unstable();
+    members.dedup();
+    members.iter().all(|(ue, cell)| links[*ue].serving == *cell).then_some(members)
 }
 
 /// By id, of so many: the place among those of its cell. And by cell, of so many: their number.
@@ -202,6 +186,31 @@ fn places<I: Id>(ids: &[(I, CellId)], all: usize, cells: usize) -> (Vec<u32>, Ve
         *count += 1;
     }
     (places, counts)
+}
+
+/// The state of the network that the scheduling of a cell changes beside that of the cell.
+pub(super) struct Effects<'a> {
+    pub air: &'a mut Air,
+    pub on_air: &'a mut Vec<OnAir>,
+    pub calls: &'a mut Calls,
+    pub calendar: &'a mut Agenda,
+    pub out: &'a mut NetworkOutput,
+}
+
+impl Scheduled {
+    /// Takes over what the scheduling of `cell` in `tti` does to others. False if the cell was not
+    /// active.
+    pub fn take_over(&mut self, tti: Tti, cell: CellId, to: Effects<'_>) -> bool {
+        if !self.is_active {
+            return false;
+        }
+        to.out.append(&mut self.out);
+        self.sent.drain(..).for_each(|(rbs, boost)| to.air.cell_transmits(tti, cell, rbs, boost));
+        to.on_air.append(&mut self.on_air);
+        to.calls.append(&mut self.calls);
+        self.calendar.notes.drain(..).for_each(|(at, due)| to.calendar.note(at, due));
+        true
+    }
 }
 
 impl<'p> Part<'p> {

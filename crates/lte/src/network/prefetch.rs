@@ -9,15 +9,12 @@ use lasthop_units::{CellId, IndexVec, UeId};
 use super::RadioNetwork;
 use super::bearers::Bearers;
 use super::calendar::Due;
-use super::reach::{Reach, Whole};
+use super::reach::{MANY, Reach, Whole};
 use super::state::{Cell, Link, UeContext};
 use lasthop_bearer::{Direction, End};
 
 /// Steps between the first prefetch for a UE and its turn.
 pub(super) const EARLY: usize = 4;
-/// The data of fewer UEs than this is in the caches anyway.
-pub(super) const MANY: usize = 64;
-
 /// Prefetches for the scheduling of the UEs `active` in the downlink.
 pub(super) fn scheduling<R: Reach>(
     active: &[UeId],

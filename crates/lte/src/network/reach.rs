@@ -12,10 +12,12 @@ use lasthop_units::{BearerId, CellId, Id, IndexVec, Tti, UeId};
 
 use super::bearers::Drb;
 use super::calendar::{Agenda, Notes, OwnNotes};
-use super::prefetch::MANY;
 use super::state::{Link, Ue, UeContext};
 use crate::phy::RbSet;
 use crate::phy::air::{Air, AtUe, Shared, UeRadio, Work};
+
+/// The data of fewer UEs than this is in the caches without prefetching.
+pub(super) const MANY: usize = 64;
 
 /// State of UEs, bearers and the radio channel, and a calendar.
 pub(super) trait Reach {
