@@ -7,10 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from lasthop import Results
 from tests.scenarios import WIRED
 from tests.synthetic import MadeUp
+
+
+# How fast examples are drawn depends on what else the machine does.
+settings.register_profile("lasthop", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("lasthop")
 
 
 @pytest.fixture

@@ -79,7 +79,10 @@ def kill_and_compare(folder: Path, using: str, kills: int, size: str, seed: int)
             stderr=subprocess.PIPE,
             text=True,
         )
-        wait = moments.uniform(0.2, 4 * start + 2 * whole / kills) if killed < kills else 600.0
+        enough = killed >= kills and len(set(seen)) > 1
+        # Further kills come later: the machine may have become slower since `whole` was measured.
+        latest = (4 * start + 2 * whole / kills) * 2 ** max(0, killed - kills + 1)
+        wait = 600.0 if enough else moments.uniform(0.2, latest)
         try:
             _, said = process.communicate(timeout=wait)
         except subprocess.TimeoutExpired:
@@ -89,13 +92,13 @@ def kill_and_compare(folder: Path, using: str, kills: int, size: str, seed: int)
             seen.append(len(list(store.glob("runs/*/*/*.parquet"))))
             continue
         assert process.returncode == 0, said
-        if killed == kills:
+        if enough:
             break
         # It ended before the kill: some of its files are lost, and it begins again.
         files = sorted(store.glob("runs/*/*/*.parquet"))
         for lost in moments.sample(files, min(3, len(files))):
             lost.write_bytes(lost.read_bytes()[: moments.randrange(lost.stat().st_size)])
-    assert killed == kills
+    assert killed >= kills
     assert octets(folder / "out") == octets(folder / "expected")
     assert len(set(seen)) > 1, "every kill met the same state"
     unfinished = [p.name for p in folder.iterdir() if p.name.endswith(".partial")]
