@@ -13,7 +13,6 @@ from lasthop import Results
 from tests.scenarios import WIRED
 from tests.synthetic import MadeUp
 
-
 # How fast examples are drawn depends on what else the machine does.
 settings.register_profile("lasthop", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("lasthop")

@@ -68,7 +68,8 @@ def kill_and_compare(folder: Path, using: str, kills: int, size: str, seed: int)
     script = folder / "campaign.py"
     script.write_text(CAMPAIGN)
     store = folder / "store"
-    killed, seen = 0, []
+    killed = 0
+    seen: list[int] = []
     for _ in range(10 * kills):
         # Now and then a file for nearly each run, else as it is by default.
         unsaved = moments.choice(["0.01", "0.1", "2.0"])
