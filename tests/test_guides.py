@@ -74,6 +74,7 @@ SHELL = {
     "pipx run": "as `pip install`",
     "sudo ": "changes the machine; tests/test_live.py has the same interface in a namespace",
     "source .venv": "changes the shell",
+    "source lasthop-env": "changes the shell",
     'eval "$(lasthop completion': "changes the shell; tests/test_completion.py",
     "mkdir -p ~/.local/share/man": "writes to the home folder; tests/test_completion.py",
     "python docs/fill_outcomes.py": "outcomes of a release; tests/test_docs.py",
