@@ -44,7 +44,6 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
     return done.stdout.split()
 
 
-@pytest.mark.skipif(not shutil.which("bash"), reason="bash is not here")
 def test_bash_offers_names_where_files_are_possible_too(tmp_path: Path) -> None:
     assert in_bash(tmp_path, "lasthop", "run", "umts-d") == ["umts-download"]
     assert in_bash(tmp_path, "lasthop", "study", "run", "umts") == ["umts-vegas"]
