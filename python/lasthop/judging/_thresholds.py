@@ -152,7 +152,7 @@ def _reductions(tree: Tree, plotted: Collection[str]) -> Iterator[Tree]:
 def _folded(evaluation: Evaluation, tree: Tree, text: str) -> Tree | None:
     """The tree with numbers in the place of all parts without the reduction.
 
-    None: another number in its place would say nothing, as in `change(cwnd)`, which needs a course.
+    None where a function needs a series in the place of the number, as `change(cwnd)` does.
     """
     if written(tree) == text:
         return tree

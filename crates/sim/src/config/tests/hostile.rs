@@ -30,7 +30,7 @@ fn survive_in_time(bytes: Vec<u8>) -> String {
     let worker = std::thread::Builder::new().stack_size(1 << 20).spawn(work).unwrap();
     // A thread cannot be stopped, so a reader that does not end would hang the test. On a loaded
     // machine the answer has taken more than a minute; work that grows with the square of ten
-    // megabytes takes days.
+    // megabytes takes a day.
     let message = receiver.recv_timeout(Wall::from_secs(1200)).expect("the reader ends");
     worker.join().unwrap().unwrap();
     message
