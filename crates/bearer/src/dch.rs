@@ -18,7 +18,7 @@ pub struct DchConfig {
     /// Transmission time interval: 10, 20, 40 or 80 ms (TS 25.302 clause 7.1.2); any length above 0
     /// s works.
     pub tti: Duration,
-    /// Transport blocks per TTI, 0 to 64. 0: nothing is sent until a change orders otherwise.
+    /// Transport blocks per TTI, 0 to 64. 0: nothing is sent until a change sets another value.
     pub blocks: u32,
     /// Octets of a transport block after the RLC header, 10 B and up (TS 34.108: 320 bit). The
     /// block is larger by 2 octets in AM, 1 in UM, none in TM.
@@ -29,7 +29,7 @@ pub struct DchConfig {
     pub errors: ErrorPattern,
     /// Start of the first TTI; all others follow at multiples of the TTI. Below one TTI.
     pub offset: Duration,
-    /// From the end of the TTI on the air to RLC: decoding, Node B and Iub.
+    /// Time from the end of the TTI on the air to the arrival at RLC: decoding, Node B and Iub.
     pub iub_delay: Duration,
 }
 

@@ -22,9 +22,10 @@ pub struct GrantConfig {
     pub tti: Duration,
     /// Bytes of RLC PDUs that each TTI carries, headers included, 1 B to 1 MB.
     pub grant: Bytes,
-    /// Probability that a transport block is lost, each by itself, 0 to 100 %: what HARQ leaves.
+    /// Probability that a transport block is lost after HARQ, independently of other blocks, 0 to
+    /// 100 %.
     pub loss: Ratio,
-    /// From the end of the TTI to the receiving RLC: decoding, and whatever lies between.
+    /// Time from the end of the TTI to the arrival at the receiving RLC: decoding and transport.
     pub delay: Duration,
 }
 

@@ -19,9 +19,9 @@ pub enum FaultAction {
     Mark,
     /// It arrives twice.
     Duplicate,
-    /// It arrives later by `hold`, and others overtake it.
+    /// It arrives later by `hold`, and other packets overtake it.
     Hold,
-    /// It arrives as one that is not ECN-capable, marked or not.
+    /// It arrives as a packet that is not ECN-capable, whether it was marked or not.
     ClearEct,
     /// It arrives without its congestion mark.
     ClearCe,
@@ -31,10 +31,10 @@ pub enum FaultAction {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultPackets {
-    /// Those with data, also data that is sent again.
+    /// Packets with data, retransmitted data included.
     #[default]
     Data,
-    /// Those without: acknowledgements, and what opens and closes connections.
+    /// Packets without data: acknowledgements, and segments that open and close connections.
     NoData,
     /// Each.
     All,

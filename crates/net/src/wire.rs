@@ -20,9 +20,9 @@ use crate::{DropCause, Dropped, Item, PipeOut};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BurstLoss {
-    /// Probability that the good state ends with a packet (p of Gilbert and Elliott).
+    /// Probability that the state changes from good to bad at a packet (p of Gilbert and Elliott).
     pub to_bad: Ratio,
-    /// Probability that the bad state ends with a packet (r), above 0 %.
+    /// Probability that the state changes from bad to good at a packet (r), above 0 %.
     pub to_good: Ratio,
     /// Probability that a packet is lost in the good state (1 - k).
     #[serde(default)]
@@ -40,11 +40,11 @@ fn always() -> Ratio {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum JitterDistribution {
-    /// Each value alike.
+    /// Uniform.
     #[default]
     Uniform,
-    /// A normal distribution about the half, with a sixth of `jitter` as standard deviation, cut at
-    /// three of them: of 30 ms, 15 ms and 5 ms.
+    /// Normal with mean `jitter` / 2 and standard deviation `jitter` / 6, limited to three standard
+    /// deviations. For a `jitter` of 30 ms these are 15 ms and 5 ms.
     Gaussian,
 }
 

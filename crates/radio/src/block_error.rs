@@ -5,15 +5,15 @@ use lasthop_units::{Ratio, Tti};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How block errors fall.
+/// How block errors are distributed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorPattern {
-    /// Each transport block is lost on its own, with the block error rate as probability.
+    /// Each transport block is lost independently, with the block error rate as probability.
     #[default]
     Independent,
-    /// All blocks of a TTI are lost together: one draw per TTI. The mean is the same, the stalls
-    /// are longer.
+    /// All blocks of a TTI are lost together: one draw per TTI. The mean loss is the same;
+    /// interruptions of the flow are longer.
     PerTti,
 }
 

@@ -13,7 +13,8 @@ pub struct Indoor {
     pub depth: Metres,
     /// The building's outside.
     pub wall: Wall,
-    /// This building's difference from the usual one [standard deviations of the wall's loss].
+    /// Deviation of this building's wall loss from the mean [standard deviations of the wall's
+    /// loss].
     pub deviation: f64,
 }
 

@@ -30,10 +30,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Combining {
-    /// Its mean power at an antenna: maximum-ratio combining of one layer, MMSE between layers.
+    /// The mean power of the interference at an antenna: maximum-ratio combining of one layer, MMSE
+    /// between layers.
     #[default]
     Mrc,
-    /// Its covariance over the antennas: interference rejection combining.
+    /// The covariance of the interference over the antennas: interference rejection combining.
     Irc,
 }
 

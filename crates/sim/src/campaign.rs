@@ -29,8 +29,9 @@ pub struct CampaignSpec {
     /// in quotes.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub set: IndexMap<String, Scalar>,
-    /// What is varied, by name: a letter or `_`, then letters, digits and `_`. The name is a column
-    /// of the results. Every combination of the axes is a point; the last axis varies fastest.
+    /// The parameters that are varied, by name: a letter or `_`, then letters, digits and `_`. The
+    /// name is a column of the results. Every combination of the axes is a point; the last axis
+    /// varies fastest.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub axis: IndexMap<String, AxisSpec>,
     /// Congestion controls of your own by the name that `tcp.cc` uses: `mine = "cc.py:Mine"`. The
@@ -77,14 +78,14 @@ pub struct Head {
     /// mean is below the target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
-    /// Tables that are kept whole of every run, such as `["flows"]`.
+    /// Tables that are kept whole for every run, such as `["flows"]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keep: Vec<String>,
     /// Conditions on the labels of the axes; a point that does not meet all of them is left out:
     /// `"not (aqm == 'none' and buffer > 100 kB)"`.
     #[serde(default, rename = "where", skip_serializing_if = "Texts::is_empty")]
     pub filters: Texts,
-    /// More runs than this are refused.
+    /// A campaign with more runs than this is refused.
     #[serde(default = "most_runs")]
     pub limit: u64,
 }
@@ -95,7 +96,7 @@ fn most_runs() -> u64 {
     MOST_RUNS
 }
 
-/// One axis. Exactly one of `values`, `range`, `zip` and `options` says what it takes.
+/// One axis. Exactly one of `values`, `range`, `zip` and `options` gives its values.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "CampaignAxis")]
@@ -120,14 +121,15 @@ pub struct AxisSpec {
     pub labels: Option<Vec<Scalar>>,
 }
 
-/// Values from `from` to `to`. Exactly one of `step`, `count` and `factor` says which.
+/// Values from `from` to `to`. Exactly one of `step`, `count` and `factor` determines the values
+/// between.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "CampaignRange")]
 pub struct RangeSpec {
     /// The first value: a number, or a quantity with its unit.
     pub from: Scalar,
-    /// The last value; with `step` and `factor` it is taken if they meet it.
+    /// The last value. With `step` or `factor` it is included only if the steps reach it exactly.
     pub to: Scalar,
     /// The difference of two values: a number, or a quantity with its unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -264,7 +266,7 @@ pub struct FunctionSpec {
     /// function takes the run's results (`lasthop.Results`) and returns a number, or None where the
     /// run has none.
     pub python: String,
-    /// The unit of what it returns; `1` for a plain number.
+    /// The unit of the returned number; `1` for a number without unit.
     #[serde(default = "plain_number")]
     pub unit: String,
     /// The tables that it reads.

@@ -33,12 +33,13 @@ pub enum RecoveryFlavour {
 pub enum RttEstimator {
     /// RFC 6298 section 2, in nanoseconds.
     Rfc6298,
-    /// Gains of 1/8 and 1/4 per sample, RTTVAR as the largest of the round trip and not below the
-    /// floor of the RTO.
+    /// Gains of 1/8 and 1/4 per sample. RTTVAR is the largest mean deviation within a round trip,
+    /// and not below the floor of the RTO.
     Linux,
     /// RFC 6298's gains at every sample, however many there are in a round trip (ns-3).
     PerSample,
-    /// Gains of 1/8 both, from SRTT 0 and RTTVAR a quarter of the first timeout on (INET).
+    /// Both gains are 1/8; SRTT starts from 0, and RTTVAR from a quarter of the first timeout
+    /// (INET).
     Inet,
     /// Whole clock ticks, SRTT kept in eighths and RTTVAR in quarters (ns-2, 4.3BSD).
     Ns2Ticks,
@@ -97,7 +98,7 @@ pub enum TimerOnPartialAck {
     Every,
 }
 
-/// What NewReno's or Reno's window is when fast recovery ends.
+/// The window of NewReno or Reno when fast recovery ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RecoveryExit {
@@ -114,20 +115,20 @@ pub enum RecoveryExit {
 pub enum LossDetection {
     /// By time (RFC 8985).
     Rack,
-    /// By count: what is `dup_threshold` segments below the highest SACKed one (forward
-    /// acknowledgement, Mathis and Mahdavi 1996; Linux up to 4.15).
+    /// By count: a segment that is `dup_threshold` segments below the highest SACKed one is lost
+    /// (forward acknowledgement, Mathis and Mahdavi 1996; Linux up to 4.15).
     Fack,
 }
 
-/// How `recovery = "rack"` brings the window down.
+/// How `recovery = "rack"` reduces the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowReduction {
     /// Proportional rate reduction (RFC 9937).
     Prr,
     /// One segment less for every second ACK (Linux up to 3.1). The F-RTO of those kernels belongs
-    /// to it: a timeout marks nothing lost before two ACKs have shown whether it was
-    /// spurious, and a spurious one brings the window down to ssthresh.
+    /// to it: a timeout marks nothing as lost before two ACKs have shown whether it was spurious,
+    /// and a spurious timeout reduces the window to ssthresh.
     RateHalving,
 }
 
@@ -162,13 +163,14 @@ pub enum VegasBaseStart {
     Sample,
 }
 
-/// Which side of Vegas' per-round decision the sample of the deciding ACK is counted on.
+/// Whether the RTT sample of the ACK at which Vegas decides (once per round) is counted before or
+/// after the decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VegasSampleOrder {
-    /// In the round that begins: the decision is taken first.
+    /// After the decision, in the round that begins.
     AfterDecision,
-    /// In the round that ends.
+    /// Before the decision, in the round that ends.
     BeforeDecision,
 }
 
@@ -202,8 +204,8 @@ pub enum HyStartKind {
     None,
     /// HyStart as Linux has it: ACK trains and delay.
     Linux,
-    /// HyStart as ns-3 has it (TcpCubic): the delay must grow by the whole smallest round trip, 4
-    /// ms to 1 s, and a train of ACKs must be longer than it.
+    /// HyStart as ns-3 has it (TcpCubic): the delay must grow by the whole smallest round trip,
+    /// limited to 4 ms to 1 s, and a train of ACKs must be longer than the smallest round trip.
     Ns3,
     /// HyStart++ (RFC 9406).
     Rfc9406,
@@ -274,8 +276,8 @@ pub enum WestwoodReading {
     Paper,
     /// Linux' module: Westwood+ that sets the window at the end of recovery.
     Linux,
-    /// ns-3 3.28: what one ACK acknowledges over a whole round trip, so that a loss leaves two
-    /// segments.
+    /// ns-3 3.28: the rate is the octets of one ACK over a whole round trip, so that the window
+    /// after a loss is two segments.
     Ns3,
 }
 

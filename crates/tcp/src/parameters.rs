@@ -36,8 +36,8 @@ macro_rules! parameters {
                 /// `lasthop describe profile NAME` prints one.
                 profile: Profile;
                 /// Congestion control algorithm: `reno` (RFC 5681), `cubic` (RFC 9438), `bbr`,
-                /// `vegas`, ...; `lasthop describe cc` prints them all. Or the name under which one
-                /// of your own was registered.
+                /// `vegas`, ...; `lasthop describe cc` prints them all. Or the name under which you
+                /// have registered your own control.
                 cc: Option<CcName> => cc: CcName = CcName::Reno, "RFC 5681";
                 /// Parameters of a congestion control of your own, by name.
                 #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -94,13 +94,14 @@ macro_rules! parameters {
                 )
                     => receive_buffer: u64 = 6 * 1024 * 1024,
                     "Linux' default maximum of tcp_rmem, 6 MiB: no RFC value";
-                /// The receive buffer grows with what the application reads per round trip (dynamic
-                /// right-sizing, Linux' `tcp_moderate_rcvbuf`), from `receive_buffer_start` up to
-                /// `receive_buffer`. A `receive_buffer` that is written alone is fixed, as
-                /// SO_RCVBUF is. Both are octets of window: half of Linux' `tcp_rmem`.
+                /// The receive buffer grows with the octets that the application reads per round
+                /// trip (dynamic right-sizing, Linux' `tcp_moderate_rcvbuf`), from
+                /// `receive_buffer_start` up to `receive_buffer`. Where a scenario sets
+                /// `receive_buffer` without this key, the size is fixed, as with SO_RCVBUF. Both
+                /// sizes are octets of window: half of Linux' `tcp_rmem`.
                 receive_tuning: bool, any
                     => receive_tuning: bool = false, "no RFC specifies it";
-                /// With `receive_tuning`: what the receive buffer starts from, 256 B up to
+                /// With `receive_tuning`: initial size of the receive buffer, 256 B up to
                 /// `receive_buffer`.
                 receive_buffer_start: Bytes, by(
                     |c, b| {
@@ -112,8 +113,8 @@ macro_rules! parameters {
                     => receive_buffer_start: u64 = 65_536,
                     "with `receive_tuning`: half of Linux' default of tcp_rmem, 131072 (net.ipv4.tcp_adv_win_scale 1)";
                 /// Send buffer: how much the application may write ahead of the ACKs, at least 1 B.
-                /// Unset: unlimited, or what `send_tuning` makes of it. A `send_buffer` that is
-                /// written is fixed, as SO_SNDBUF is.
+                /// Unset: unlimited, or as `send_tuning` sets it. A size that the scenario sets is
+                /// fixed, as with SO_SNDBUF.
                 send_buffer: Bytes, by(
                     |c, b| {
                         c.buffers.send_tuning = false;
@@ -125,9 +126,9 @@ macro_rules! parameters {
                     => send_buffer: Option<u64> = None, "no RFC value";
                 /// Without `send_buffer`: the send buffer counts memory, as Linux does (each octet
                 /// written and not acknowledged, and 1280 octets for each packet that holds some),
-                /// starts from `send_buffer_start` and grows up to `send_buffer_max` where it keeps
-                /// the congestion window from being filled. An application that filled it writes
-                /// again when a third is free.
+                /// starts from `send_buffer_start`, and grows up to `send_buffer_max` when it
+                /// prevents the sender from filling the congestion window. After the application
+                /// has filled the buffer, it writes again when a third is free.
                 send_tuning: bool, any
                     => send_tuning: bool = false, "no RFC specifies it";
                 /// With `send_tuning`: initial size of the send buffer, 4096 B up to
@@ -226,16 +227,16 @@ macro_rules! parameters {
                 ack_every: u32, count(1..=64)
                     => ack_every: u32 = 2, "RFC 5681 section 4.2";
                 /// What makes an ACK due before its delay is over: `octets` (of `ack_every` full
-                /// segments), `segments` (`ack_every` of any size), or `linux` with its heuristics:
-                /// `ack_every` is not used then, `quick_acks` bounds each budget of quick ACKs, and
-                /// `ack_delay` is where the estimate of the ACK timeout begins.
+                /// segments), `segments` (`ack_every` of any size), or Linux' heuristics (`linux`).
+                /// With these `ack_every` is not used, `quick_acks` limits each budget of quick
+                /// ACKs, and `ack_delay` is the initial estimate of the ACK timeout.
                 ack_rule: AckRule, word at host.acks,
                     "RFC 5681 section 4.2: full-sized segments";
                 /// Segments acknowledged one by one at the start of a connection, 0 to 1000 (Linux:
                 /// 16).
                 quick_acks: u32, count(0..=1000)
                     => quick_acks: u32 = 0, "RFC 9293 section 3.8.6.3 specifies none";
-                /// A misbehaving receiver: into how many ACKs it divides one that acknowledges new
+                /// A misbehaving receiver: the number of ACKs into which it divides an ACK of new
                 /// octets, 1 (as every receiver does) to 64. Each covers its part of the octets
                 /// (ACK division; S. Savage and others, TCP Congestion Control with a Misbehaving
                 /// Receiver, CCR 29(5), 1999). ACKs on data, with SACK blocks, of a FIN or of fewer
@@ -247,11 +248,12 @@ macro_rules! parameters {
                 /// (optimistic ACKs; Savage and others as above). The lead grows by a segment with
                 /// each segment that arrives after the first, so that a sender with data and a
                 /// window of two segments has sent what is acknowledged; a sender drops an ACK of
-                /// octets that it has not sent (RFC 9293 section 3.10.7.4). What is lost stays
-                /// lost: when a later segment arrives, the receiver skips the missing octets, which
-                /// its application never has. It reports no gap, and begins again without lead when
-                /// an old segment arrives, because its sender has not taken the last ACK. For
-                /// applications that wait for no answer: `bulk`, `file`, `cbr`, `on-off`.
+                /// octets that it has not sent (RFC 9293 section 3.10.7.4). Lost data is not
+                /// recovered: when a later segment arrives, the receiver skips the missing octets,
+                /// which its application never gets. The receiver reports no gap. When an old
+                /// segment arrives, the sender has not accepted the last ACK, so the receiver
+                /// begins again without lead. Only for applications that do not wait for an answer:
+                /// `bulk`, `file`, `cbr`, `on-off`.
                 ack_ahead: u32, count(0..=65_535)
                     => ack_ahead: u32 = 0, "RFC 9293 section 3.1: the ACK number is the next octet that is expected";
                 /// Report duplicate segments to the sender (RFC 2883).
@@ -347,22 +349,24 @@ macro_rules! parameters {
                 /// 4.1).
                 idle_restart: bool, any
                     => idle_restart: bool = true, "RFC 5681 section 4.1";
-                /// Space data out at the window per round trip, twice that early in slow start, 120
-                /// % after (Linux under the fq scheduler). BBR paces without it; `l4s = true`,
-                /// `prague` and `radio-aware` have it on unless it is `false`.
+                /// Pace data: the rate is the window per round trip, multiplied by 2 early in slow
+                /// start and by 1.2 afterwards (as Linux with the fq scheduler). BBR paces without
+                /// this key; with `l4s = true`, `prague` and `radio-aware` it is on unless it is
+                /// set to `false`.
                 pacing: bool, any
                     => pacing: bool = false, "no RFC specifies it";
                 /// Ceiling of the sending rate, data and TCP header counted, like Linux'
-                /// SO_MAX_PACING_RATE. Unset: not paced.
+                /// SO_MAX_PACING_RATE. With a ceiling the sender paces. Unset: no ceiling.
                 max_pacing_rate: Bitrate, any or "not paced"
                     => max_pacing_rate: Option<Bitrate> = None, "no RFC value";
-                /// The application reads by calls of its own, so that the window can close;
-                /// otherwise it reads at once.
+                /// The application reads only by explicit calls, so that the window can close;
+                /// otherwise it reads data at once.
                 manual_read: bool, any
                     => manual_read: bool = false, "the application reads at once";
-                /// The application reads when all segments of an instant have arrived, as a program
-                /// does that the system has to wake; otherwise it reads after each segment. With
-                /// `ack_rule = "linux"` one ACK then covers a burst. `manual_read` overrides it.
+                /// The application reads when all segments of an instant have arrived, like a
+                /// program that the operating system has to wake; otherwise it reads after each
+                /// segment. With `ack_rule = "linux"` one ACK then covers a burst. `manual_read`
+                /// overrides it.
                 burst_read: bool, any
                     => burst_read: bool = false, "the application reads at once";
             }
@@ -466,7 +470,7 @@ macro_rules! parameters {
                 /// (HyStart as ns-3 has it) or `rfc9406` (HyStart++).
                 hystart: HyStartKind, word
                     => hystart: HyStartKind = HyStartKind::None, "RFC 9438 section 4.10 allows RFC 9406";
-                /// The reading of algorithms without a standard: `paper`, or `linux` with its
+                /// The reading of algorithms without a standard: `paper`, or `linux` with Linux'
                 /// arithmetic (Hybla starts with rho segments, LP takes delays from timestamps).
                 cc_reading: CcReading, word
                     => cc_reading: CcReading = CcReading::Paper, "the papers: no RFC";
@@ -484,13 +488,13 @@ macro_rules! parameters {
             }
             /// Parameters of the controls that use capacity hints.
             hint: HintOptions, HintConfig of controls {
-                /// `radio-aware`: the algorithm that takes over without hints, any built-in one but
-                /// itself.
+                /// `radio-aware`: the algorithm that controls the window while there are no
+                /// reliable hints: any built-in one except `radio-aware`.
                 hint_base: CcName, word
                     => base: CcName = CcName::Reno, "the contribution's \"normal\" TCP; no RFC";
-                /// `radio-aware`: the round trip in its window, `min` (of the last 10 s), `srtt`
-                /// (smoothed) or `predicted` (smoothed, less the time that the reported queue takes
-                /// at the reported rate).
+                /// `radio-aware`: the round trip from which the window is computed, `min` (of the
+                /// last 10 s), `srtt` (smoothed) or `predicted` (smoothed, less the time that the
+                /// reported queue takes at the reported rate).
                 hint_rtt: HintRtt, word
                     => rtt: HintRtt = HintRtt::Min,
                     "no RFC: a round trip with queueing would count the queue twice";
@@ -503,8 +507,9 @@ macro_rules! parameters {
                 /// `radio-aware`: gain of the queue term, above 0 and at most 10.
                 hint_gain: f64, only(|n| n > 0.0 && n <= 10.0, "{n} is not above 0 and at most 10")
                     => gain: f64 = 1.0, "no RFC: TR 36.933's contribution, reconstructed";
-                /// `radio-aware`: how old a reading may be before the base algorithm takes over,
-                /// above 0 s. Unset: a smoothed round trip, at least 2.5 periods of the hints.
+                /// `radio-aware`: age of the newest reading from which the base algorithm controls
+                /// the window, above 0 s. Unset: a smoothed round trip, at least 2.5 periods of the
+                /// hints.
                 hint_timeout: Duration, only(|d| !d.is_zero(), "no reading is younger than 0 s")
                     or "a smoothed round trip, at least 2.5 periods"
                     => timeout: Option<Duration> = None, "no RFC value";

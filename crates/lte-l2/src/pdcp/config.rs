@@ -12,8 +12,8 @@ use lasthop_bearer::{ConfigError, Warning, check};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PdcpConfig {
-    /// pdcp-SN-Size: 7 (UM), 12, 15 or 18 bits (AM; 12 also UM). At most half of the numbers are in
-    /// flight.
+    /// pdcp-SN-Size: 7 (UM), 12, 15 or 18 bits (AM; 12 also UM). At most half of the sequence
+    /// numbers are in flight.
     pub sn_bits: u32,
     /// discardTimer: an SDU that waits longer is dropped: 50, 100, 150, 300, 500, 750, 1500 ms or
     /// "infinity".
@@ -38,14 +38,16 @@ pub struct PdcpConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HandoverKind {
-    /// Numbers go on: the target gets what is unconfirmed and what is untransmitted, the receiver
-    /// reports what it has, restores the order and drops duplicates.
+    /// Sequence numbers continue. Unconfirmed and untransmitted packets are forwarded to the
+    /// target. The receiver reports the packets that it has, restores the order and drops
+    /// duplicates.
     #[default]
     Lossless,
-    /// Numbers start again: what is untransmitted is forwarded, the retransmission queue is
-    /// discarded.
+    /// Sequence numbers start again. Untransmitted packets are forwarded to the target; the
+    /// retransmission queue is discarded.
     Seamless,
-    /// Nothing is forwarded: what the source has is discarded, and so is what reaches it later.
+    /// Nothing is forwarded: packets at the source are discarded, and so are packets that reach it
+    /// later.
     None,
 }
 
@@ -82,7 +84,7 @@ pub struct RetransmissionQueue {
     pub bytes: OrInfinity<Bytes>,
     /// Most packets.
     pub packets: OrInfinity<u32>,
-    /// Which packets belong to it.
+    /// Which packets belong to the queue.
     pub counts: Counted,
 }
 
@@ -107,10 +109,11 @@ impl RetransmissionQueue {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counted {
-    /// Those of which a byte was in an RLC PDU: RLC's transmission buffer is untransmitted.
+    /// Packets of which a byte was in an RLC PDU; packets in RLC's transmission buffer are
+    /// untransmitted.
     #[default]
     OnAir,
-    /// All that were handed to RLC, its transmission buffer included.
+    /// All packets that were passed to RLC, those in its transmission buffer included.
     HandedOver,
 }
 
@@ -139,8 +142,8 @@ pub struct Compression {
     /// Size of a compressed header relative to `header`, 0 to 1. ROHC TCP (RFC 6846) typically
     /// leaves 4 to 8 of 40 bytes.
     pub ratio: f64,
-    /// A whole header is sent every so many packets (ROHC's IR), beside the first after a reset; 0:
-    /// never again.
+    /// A full header (ROHC's IR) is sent with the first packet after a reset, and then with every
+    /// n-th packet; 0: only with the first.
     pub refresh: u32,
     /// Packets that may be lost in a row without loss of the context (the W-LSB window).
     pub robustness: u32,
@@ -165,7 +168,7 @@ pub enum CompressionKind {
     /// Headers as they are.
     #[default]
     None,
-    /// Every header compressed, every one restored.
+    /// Every header is compressed, and every header is restored.
     Ideal,
     /// Compressed headers cannot be restored after the context is lost, until the next whole
     /// header.

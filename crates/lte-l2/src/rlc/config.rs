@@ -24,7 +24,7 @@ pub struct RlcConfig {
     pub buffer: BufferConfig,
     /// Shortcuts of another simulator, all at once.
     pub compat: Compat,
-    /// Shortcuts one by one, beside those of `compat`.
+    /// Single shortcuts, in addition to those of `compat`.
     pub shortcuts: Shortcuts,
 }
 
@@ -41,8 +41,8 @@ pub enum Mode {
     Tm,
 }
 
-/// Acknowledged mode. The defaults are a data bearer for TCP: timers of TS 36.331 clause 9.2.1.1,
-/// polling often enough that the window of 512 PDUs never waits for a poll.
+/// Acknowledged mode. The defaults are for a data bearer with TCP: timers of TS 36.331 clause
+/// 9.2.1.1, and polls so frequent that the window of 512 PDUs never waits for a poll.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AmConfig {
@@ -51,26 +51,26 @@ pub struct AmConfig {
     /// Width of a length indicator: 11 or 15 bits. With 11 an SDU above 2047 B can only be a PDU's
     /// last element.
     pub li_bits: u32,
-    /// The same of data from the UE to the network, where it differs: 10 or 16 bits (TS 36.331
+    /// `sn_bits` of data from the UE to the network, where it differs: 10 or 16 bits (TS 36.331
     /// clause 6.3.2, ul-extended-RLC-AM-SN and dl-extended-RLC-AM-SN). Without it: `sn_bits`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sn_bits_uplink: Option<u32>,
-    /// The same of data from the UE to the network, where it differs: 11 or 15 bits
+    /// `li_bits` of data from the UE to the network, where it differs: 11 or 15 bits
     /// (ul-extended-RLC-LI-Field and dl-extended-RLC-LI-Field). Without it: `li_bits`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub li_bits_uplink: Option<u32>,
-    /// t-PollRetransmit: wait for the status report that was polled. 5 to 250 ms by 5, 300 to 500
-    /// by 50, 800, 1000, 2000, 4000 ms.
+    /// t-PollRetransmit: time to wait for the status report that was polled. 5 to 250 ms by 5, 300
+    /// to 500 by 50, 800, 1000, 2000, 4000 ms.
     pub t_poll_retransmit: Duration,
-    /// pollPDU: poll after so many PDUs: 4, 8, 16, 32, 64, 128, 256 or "infinity".
+    /// pollPDU: poll after this many PDUs: 4, 8, 16, 32, 64, 128, 256 or "infinity".
     pub poll_pdu: OrInfinity<u32>,
-    /// pollByte: poll after so many bytes of data: 25 kB to 3000 kB or "infinity".
+    /// pollByte: poll after this many bytes of data: 25 kB to 3000 kB or "infinity".
     pub poll_byte: OrInfinity<Bytes>,
     /// maxRetxThreshold: this many retransmissions of one PDU are a radio link failure: 1, 2, 3, 4,
     /// 6, 8, 16, 32.
     pub max_retx_threshold: u32,
-    /// t-Reordering: wait for a missing PDU (HARQ may still bring it) before it is reported: 0 to
-    /// 100 ms by 5, 110 to 200 by 10, 1600.
+    /// t-Reordering: time to wait for a missing PDU, which HARQ may still deliver, before it is
+    /// reported: 0 to 100 ms by 5, 110 to 200 by 10, 1600.
     pub t_reordering: Duration,
     /// t-StatusProhibit: least time between status reports: 0 to 250 ms by 5, 300 to 500 by 50, 800
     /// to 2400.
@@ -111,12 +111,12 @@ impl AmConfig {
 pub struct UmConfig {
     /// Width of the sequence number: 5 bits (window 16) or 10 (window 512).
     pub sn_bits: u32,
-    /// The same of data from the UE to the network, where it differs: 5 or 10 bits (TS 36.331
+    /// `sn_bits` of data from the UE to the network, where it differs: 5 or 10 bits (TS 36.331
     /// clause 6.3.2, UL-UM-RLC and DL-UM-RLC). Without it: `sn_bits`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sn_bits_uplink: Option<u32>,
-    /// t-Reordering: wait for a missing PDU before it is skipped: 0 to 100 ms by 5, 110 to 200 by
-    /// 10, 1600.
+    /// t-Reordering: time to wait for a missing PDU before it is skipped: 0 to 100 ms by 5, 110 to
+    /// 200 by 10, 1600.
     pub t_reordering: Duration,
 }
 
@@ -140,13 +140,13 @@ impl UmConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BufferConfig {
-    /// Most bytes waiting. Of a UE whose cells do not have 100 resource blocks and one layer the
-    /// default is their share of 2 MiB, or twice as much with two layers: some 225 ms at the
-    /// peak rate.
+    /// Most bytes waiting. Default: 2 MiB where a UE's cells have 100 resource blocks and one
+    /// layer; otherwise in proportion to the resource blocks, and twice as much with two layers.
+    /// That is about 225 ms at the peak rate.
     pub bytes: OrInfinity<Bytes>,
     /// Most SDUs waiting.
     pub packets: OrInfinity<u32>,
-    /// The SDU that is dropped when it is full.
+    /// The SDU that is dropped when the buffer is full.
     pub discipline: Discipline,
     /// Active queue management in front of the limits: it decides about an SDU when it arrives and
     /// when its first byte is about to be sent, and may mark the packet inside instead of dropping
@@ -170,7 +170,7 @@ impl Default for BufferConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Discipline {
-    /// What arrives.
+    /// The arriving SDU.
     #[default]
     DropTail,
     /// The oldest SDU of which nothing has been sent.

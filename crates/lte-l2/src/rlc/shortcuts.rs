@@ -62,7 +62,7 @@ pub struct Shortcuts {
     pub no_concatenation: bool,
     /// SDUs are cut at multiples of this size whatever the grant [B].
     pub fixed_fragment: Option<u32>,
-    /// When t-PollRetransmit expires everything unacknowledged is sent again.
+    /// When t-PollRetransmit expires, all unacknowledged PDUs are sent again.
     pub poll_timer_resends_all: bool,
     /// maxRetxThreshold has no effect.
     pub never_fails: bool,
@@ -70,7 +70,7 @@ pub struct Shortcuts {
     pub no_discard: bool,
     /// Re-establishment leaves the entity as it is.
     pub no_reestablishment: bool,
-    /// No data below this grant [B].
+    /// Smallest grant in which data is sent [B].
     pub data_grant_min: u32,
     /// A smaller transmission window than AM_Window_Size [PDUs].
     pub window: Option<u64>,

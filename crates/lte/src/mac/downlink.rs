@@ -332,8 +332,8 @@ impl Default for DrxConfig {
 
 /// Semi-persistent scheduling of the downlink (TS 36.321 clause 5.10.1): one assignment on the
 /// PDCCH activates it; from then on the UE has the same resource blocks and MCS every `interval`.
-/// Link adaptation is suspended meanwhile, until two blocks in a row have failed in all their
-/// transmissions: then the eNB activates it again.
+/// Meanwhile there is no link adaptation. When two blocks in a row have failed in all their
+/// transmissions, the eNB activates the grant again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PersistentConfig {

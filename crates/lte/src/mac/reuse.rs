@@ -45,8 +45,9 @@ pub struct StrictReuse {
     /// full power.
     #[serde(default = "threshold")]
     pub threshold: Db,
-    /// UEs whose RSRQ is below this are at the edge, instead of `threshold`; as a UE reports it (TS
-    /// 36.214 clause 5.1.3), every cell loaded; below -10.8 dB.
+    /// Instead of `threshold`: UEs whose RSRQ is below this are at the edge. It is the RSRQ that a
+    /// UE reports (TS 36.214 clause 5.1.3) when every cell is loaded. The value must be below -10.8
+    /// dB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rsrq: Option<Db>,
     /// P_A of UEs in the centre, added to each UE's own [dB].
@@ -70,8 +71,9 @@ pub struct SoftReuse {
     /// full power.
     #[serde(default = "threshold")]
     pub threshold: Db,
-    /// UEs whose RSRQ is below this are at the edge, instead of `threshold`; as a UE reports it (TS
-    /// 36.214 clause 5.1.3), every cell loaded; below -10.8 dB.
+    /// Instead of `threshold`: UEs whose RSRQ is below this are at the edge. It is the RSRQ that a
+    /// UE reports (TS 36.214 clause 5.1.3) when every cell is loaded. The value must be below -10.8
+    /// dB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rsrq: Option<Db>,
     /// P_A of UEs in the centre, added to each UE's own [dB].

@@ -70,8 +70,8 @@ pub enum Reuse {
     /// None: each block is given to one transmitter.
     #[default]
     None,
-    /// Those between each two of which the ratio of signal to interference is at least this, by
-    /// path loss and power.
+    /// Sidelinks of which any two have at least the ratio `min_sir` of signal to interference,
+    /// computed from path loss and power.
     Above {
         /// -100 dB to 100 dB.
         min_sir: Db,
@@ -120,14 +120,14 @@ pub enum LinkQuality {
     /// Path loss, noise and interference between the two UEs.
     #[default]
     Physical,
-    /// A CQI that depends on the distance of the UEs alone; the radio model is not used.
+    /// A CQI that depends only on the distance of the UEs; the radio model is not used.
     Pinned {
-        /// By ascending distance; the first one from 0 m.
+        /// The steps by ascending distance; the first one begins at 0 m.
         steps: Vec<CqiStep>,
     },
 }
 
-/// A CQI from a distance on.
+/// A CQI that applies from a distance on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CqiStep {
@@ -148,7 +148,7 @@ pub struct SidelinkPersistent {
     pub blocks: u32,
 }
 
-/// Mode selection: periodic comparison of what each mode carries.
+/// Mode selection: periodic comparison of the data that each mode can carry.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SelectionConfig {

@@ -87,8 +87,8 @@ impl NetworkConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CellProfile {
-    /// Lasthop's own: the standard where it has a rule, a well-designed eNB where it leaves a
-    /// choice.
+    /// The defaults of Lasthop: the standard where it has a rule, and a well-designed eNB where the
+    /// standard leaves a choice.
     #[default]
     Lasthop,
     /// ns-3's LENA as of release 3.28.
@@ -193,9 +193,9 @@ impl Default for CellConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TimingConfig {
-    /// From the TTI of a transport block to the start of that in which its receiver has decoded it:
-    /// one for the transmission, the others for processing (TR 36.912 annex B.2 has 1 + 3 for
-    /// HARQ).
+    /// From the TTI of a transport block to the start of the TTI in which the receiver has decoded
+    /// the block: one TTI for the transmission, the others for processing (TR 36.912 annex B.2 has
+    /// 1 + 3 for HARQ).
     pub decode: u64,
     /// From a downlink transport block to its HARQ feedback, and from the feedback to the earliest
     /// retransmission.

@@ -44,7 +44,7 @@ pub struct RadioConfig {
     /// 0.5).
     pub shadowing_between_sites: f64,
     /// Correlation distance of line of sight: UEs near each other are in sight of the same sites,
-    /// and a moving one enters and leaves it (TR 38.901 table 7.6.3.1-2: 50 m in urban, 60 m in
+    /// and a moving UE enters and leaves it (TR 38.901 table 7.6.3.1-2: 50 m in urban, 60 m in
     /// rural areas, 10 m in offices). Unset: one draw a link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line_of_sight_distance: Option<Metres>,
@@ -154,12 +154,12 @@ pub struct CellRadioConfig {
     pub noise_figure: Db,
     /// Antenna, both ways.
     pub antenna: Antenna,
-    /// Number of such antennas that transmit the downlink and share its power: 1, 2 or 4 (antenna
-    /// ports of cell-specific reference signals). Unset: 1 in transmission mode 1 and with
+    /// Number of antennas that transmit the downlink and share its power: 1, 2 or 4 (antenna ports
+    /// of cell-specific reference signals). Unset: 1 in transmission mode 1 and with
     /// `mimo.model = "gains"`, otherwise 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transmit_antennas: Option<u32>,
-    /// Number of such antennas that receive the uplink: 1, 2 or 4. Each has fading of its own.
+    /// Number of antennas that receive the uplink: 1, 2 or 4. Each has independent fading.
     pub receive_antennas: u32,
     /// Combining of the receive antennas.
     pub combining: Combining,
@@ -199,7 +199,7 @@ pub struct UeRadioConfig {
     pub noise_figure: Db,
     /// Antenna gain, both ways, -50 dB to 60 dB.
     pub gain: Db,
-    /// Number of antennas that receive the downlink: 1, 2 or 4. Each has fading of its own; a UE
+    /// Number of antennas that receive the downlink: 1, 2 or 4. Each has independent fading; a UE
     /// transmits from one. Unset: 2 where a cell of the network has several transmit antennas (TS
     /// 36.101 clause 7.2 has every UE with two), otherwise 1.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -215,7 +215,8 @@ pub struct UeRadioConfig {
     pub indoor: Option<Indoor>,
     /// Movement from the position.
     pub mobility: Mobility,
-    /// Speed for fading, where it differs from that of the movement: objects around the UE move.
+    /// Speed for fading, where it differs from that of the movement because objects around the UE
+    /// move.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed: Option<Speed>,
     /// P_A: power of its data in the downlink relative to an equal share of the cell's power (TS

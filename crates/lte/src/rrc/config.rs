@@ -16,7 +16,7 @@ pub struct RrcConfig {
     pub start: InitialState,
     /// Whether messages take time.
     pub timing: RrcTiming,
-    /// T300: the connection must be set up this long after it was requested: 100, 200, 300, 400,
+    /// T300: time after the request within which the connection must be set up: 100, 200, 300, 400,
     /// 600, 1000, 1500 or 2000 ms.
     pub t300: Duration,
     /// After a failure the UE waits this long before the next request (T3411 of TS 24.301 clause

@@ -24,21 +24,23 @@ pub struct HandoverConfig {
     pub filter: u32,
     /// Monitoring of the radio link.
     pub radio_link: RadioLinkConfig,
-    /// RRC procedure delay: from a command in the UE to its execution (TS 36.331 clause 11.2: 15 ms
-    /// at most).
+    /// RRC procedure delay: time from the arrival of a command at the UE to its execution (TS
+    /// 36.331 clause 11.2: 15 ms at most).
     pub processing: Duration,
-    /// From leaving the source to the first preamble: synchronising with the target (TS 36.133
-    /// clause 5.1.2.1.2: 20 ms for a known cell).
+    /// Time from leaving the source to the first preamble: synchronisation with the target (TS
+    /// 36.133 clause 5.1.2.1.2: 20 ms for a known cell).
     pub interruption: Duration,
-    /// T304: the handover must be complete this long after the command: 50, 100, 150, 200, 500,
-    /// 1000 or 2000 ms.
+    /// T304: time after the command within which the handover must be complete: 50, 100, 150, 200,
+    /// 500, 1000 or 2000 ms.
     pub t304: Duration,
-    /// T311: a suitable cell must be found this long after a failure: 1, 3, 5, 10, 15, 20 or 30 s.
+    /// T311: time after a failure within which a suitable cell must be found: 1, 3, 5, 10, 15, 20
+    /// or 30 s.
     pub t311: Duration,
-    /// T301: a re-establishment must be answered this long after it was requested: 100, 200, 300,
-    /// 400, 600, 1000, 1500 or 2000 ms.
+    /// T301: time after the request of a re-establishment within which it must be answered: 100,
+    /// 200, 300, 400, 600, 1000, 1500 or 2000 ms.
     pub t301: Duration,
-    /// Finding a cell after a failure (TS 36.133 clause 6.1.2.1: 100 ms for a known one).
+    /// Time that the UE needs to find a cell after a failure (TS 36.133 clause 6.1.2.1: 100 ms for
+    /// a known cell).
     pub search: Duration,
     /// Weakest reference signal received power of a suitable cell: -140 dBm, the least that can be
     /// reported (TS 36.133 clause 9.1.4), to -44 dBm.
@@ -53,12 +55,12 @@ pub struct HandoverConfig {
     pub ping_pong: Duration,
     /// Conditional handover (TS 38.300 clause 9.2.3.4): cells are prepared early, and the UE
     /// decides when it executes the handover. A cell is prepared when its RSRP is this much above
-    /// the serving cell's (`trigger` "a3"; below its offset). Unset: off.
+    /// the serving cell's. Requires `trigger` "a3", and a value below its offset. Unset: off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditional: Option<Db>,
-    /// Between gateway and eNB, each way.
+    /// The pipes between gateway and eNB, each way.
     pub s1: BackhaulConfig,
-    /// Between two eNBs, each way.
+    /// The pipes between two eNBs, each way.
     pub x2: BackhaulConfig,
 }
 

@@ -18,9 +18,11 @@ use lasthop_bearer::{ConfigError, Warning, check};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RadioLinkConfig {
-    /// Qout: a hypothetical PDCCH is lost with 10 %, -100 dB to 100 dB. ns-3: -5 dB.
+    /// Qout: the SINR at which a hypothetical PDCCH is lost with a probability of 10 %, -100 dB to
+    /// 100 dB. ns-3: -5 dB.
     pub q_out: Db,
-    /// Qin: a hypothetical PDCCH is lost with 2 %, -100 dB to 100 dB. ns-3: -3.9 dB.
+    /// Qin: the SINR at which a hypothetical PDCCH is lost with a probability of 2 %, -100 dB to
+    /// 100 dB. ns-3: -3.9 dB.
     pub q_in: Db,
     /// N310: 1, 2, 3, 4, 6, 8, 10 or 20.
     pub n310: u32,

@@ -14,8 +14,8 @@ use crate::registry::Entry;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BulkConfig {
-    /// Data at this rate. Without it: as fast as the transport takes it. What the transport does
-    /// not take in time is not made up for.
+    /// Rate at which data is written. Unset: as fast as the transport takes data. Data that the
+    /// transport does not take in time is not written later.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Bitrate>,
     /// With `rate`: bytes written at a time.

@@ -17,7 +17,8 @@ use crate::registry::{Entry, UnknownName, find};
 macro_rules! apps {
     ($($(#[$doc:meta])* $Name:ident $word:literal $module:ident::$Config:ident;)*) => {
         /// What a flow's application does. Data flows from the flow's `from` to its `to`; in
-        /// `request-response`, `web-page` and `dash` the answers flow back, and those are the data.
+        /// `request-response`, `web-page` and `dash` the answers go from `to` to `from`, and these
+        /// are the data.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "kebab-case")]
         pub enum AppConfig {

@@ -33,15 +33,16 @@ pub struct DashConfig {
     pub segment: Duration,
     /// Most video that the player keeps.
     pub max_buffer: Duration,
-    /// Video that must be there before it begins, and after a stall.
+    /// Video that the player must have before it begins to play, and before it continues after a
+    /// stall.
     pub startup: Duration,
     /// The rule for bitrates.
     pub adaptation: Adaptation,
     /// With `throughput`: the share of the measured throughput that is used, above 0 and at most 1.
     pub safety: f64,
-    /// With `buffer`: up to this much video the lowest bitrate is taken.
+    /// With `buffer`: amount of video up to which the lowest bitrate is taken.
     pub reservoir: Duration,
-    /// With `buffer`: this much above the reservoir the highest is taken.
+    /// With `buffer`: amount of video above the reservoir from which the highest bitrate is taken.
     pub cushion: Duration,
     /// Size of a request.
     pub request: Bytes,

@@ -64,7 +64,7 @@ pub enum SizeDistribution {
     Pareto,
     /// Lognormal with that mean; `sigma` is the standard deviation of its logarithm.
     Lognormal,
-    /// Uniform from `smallest` to as much above the mean.
+    /// Uniform, from `smallest` to a size as far above the mean.
     Uniform,
 }
 

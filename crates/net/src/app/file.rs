@@ -27,7 +27,8 @@ pub struct FileConfig {
     /// Standard deviation of the logarithm in a lognormal distribution, up to 5.
     #[serde(skip_serializing_if = "is_usual_sigma")]
     pub sigma: f64,
-    /// Smallest size in a uniform distribution; the largest is as much above the mean.
+    /// Smallest size in a uniform distribution; the largest is as far above the mean as this is
+    /// below.
     #[serde(skip_serializing_if = "is_one")]
     pub smallest: Bytes,
 }

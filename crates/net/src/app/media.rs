@@ -63,21 +63,22 @@ pub struct MediaConfig {
     pub frame_rate: f64,
     /// Frames per second at `min_rate`.
     pub min_frame_rate: f64,
-    /// The encoder's rate in each second is off by a share uniform up to this, either way; up to
-    /// 0.5.
+    /// Largest random error of the encoder's rate in each second, as a share of the rate, uniform
+    /// in both directions; up to 0.5.
     pub noise: f64,
-    /// The encoder follows a new target after this time, up to 10 s.
+    /// Time after which the encoder follows a new target, up to 10 s.
     pub reaction: Duration,
     /// Largest RTP packet: its header and its payload, 64 B at least.
     pub size: Bytes,
-    /// Constant audio beside the video, payload alone: a packet every 20 ms, which no control
-    /// adapts and no report has. 0: none.
+    /// Rate of constant audio beside the video, payload only: a packet every 20 ms, which no
+    /// control adapts and no report includes. 0: none.
     pub audio: Bitrate,
     /// Time between two reports of the receiver, 1 ms to 10 s.
     pub feedback: Duration,
     /// Codepoint of the packets of video: "not-ect", "ect0" or "ect1".
     pub ecn: Ecn,
-    /// The call ends this long after its start, pauses included; unset: it does not end by itself.
+    /// Time from the start to the end of the call, pauses included. Unset: the call does not end by
+    /// itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<Duration>,
 }

@@ -28,7 +28,8 @@ pub enum Scheduler {
     /// Weighted round robin: Classic traffic gets at least `classic_share`.
     #[default]
     Wrr,
-    /// The older head first, L4S heads counting as `time_shift` older.
+    /// The queue whose first packet has waited longer; to the waiting time of L4S packets
+    /// `time_shift` is added.
     TsFifo,
 }
 
@@ -45,16 +46,18 @@ pub struct DualPi2Config {
     pub target: Duration,
     /// Time between two updates of the base probability.
     pub update: Duration,
-    /// Gain of the delay's distance from the target [1/s].
+    /// Gain of the difference between the delay and `target` [1/s].
     pub alpha: f64,
     /// Gain of the delay's change [1/s].
     pub beta: f64,
     /// Coupling factor k, at least 1: an L4S packet is marked k times as often as the base
     /// probability.
     pub coupling: f64,
-    /// L4S packets that waited longer than this are marked, if another waits behind them.
+    /// L4S packets that have waited longer than this are marked, if another packet waits behind
+    /// them.
     pub l4s_threshold: Duration,
-    /// Above the threshold the probability rises to 1 over this much more waiting; 0: at once.
+    /// Waiting time beyond the threshold over which the marking probability rises to 1. 0 s: it is
+    /// 1 from the threshold on.
     pub l4s_ramp: Duration,
     /// How the two queues are served.
     pub scheduler: Scheduler,

@@ -26,18 +26,19 @@ pub struct FqCodelConfig {
     pub packets: Option<u32>,
     /// Most bytes waiting in all queues together. Without it: no limit.
     pub bytes: Option<Bytes>,
-    /// Queues that flows are hashed into, 1 to 32768.
+    /// Number of queues into which flows are hashed, 1 to 32768.
     pub flows: u32,
-    /// Bytes that a queue may send before the next one is served, 1 B to 1 MB.
+    /// Bytes that a queue may send before the next queue is served, 1 B to 1 MB.
     pub quantum: Bytes,
-    /// Time that packets of a flow may wait in a queue that stands.
+    /// Acceptable waiting time of a flow's packets in a standing queue.
     pub target: Duration,
-    /// How long they must have waited longer before the first drop: about the longest round trip.
+    /// How long the waiting time must have exceeded `target` before the first drop: about the
+    /// longest round trip.
     pub interval: Duration,
     /// Mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
     /// Mark every ECN-capable packet that has waited longer than this (Linux `ce_threshold`).
-    /// Without it: none.
+    /// Unset: no such marks.
     pub ce_threshold: Option<Duration>,
 }
 

@@ -20,15 +20,15 @@
 macro_rules! built_in_queues {
     ($then:ident) => {
         $then! {
-            /// First in, first out; what arrives when it is full is dropped.
+            /// First in, first out; a packet that arrives when the queue is full is dropped.
             Droptail "droptail" drop_tail::DropTailConfig => DropTail(drop_tail::DropTail);
-            /// First in, first out; when it is full the oldest packet is dropped.
+            /// First in, first out; when the queue is full, the oldest packet is dropped.
             Headdrop "headdrop" head_drop::HeadDropConfig => HeadDrop(head_drop::HeadDrop);
             /// First in, first out, without any limit: nothing is ever dropped.
             Infinite "infinite" infinite::InfiniteConfig;
             /// Random early detection by the average length (Floyd and Jacobson 1993).
             Red "red" aqm::RedConfig => Managed(Box<managed::Managed>);
-            /// Marks from a threshold on and drops only what does not fit (DCTCP).
+            /// Marks from a threshold on, and drops only packets that do not fit (DCTCP).
             Step "step" aqm::StepConfig;
             /// Controlled delay (RFC 8289): drops or marks when packets have waited longer than
             /// `target` for an `interval`.
@@ -39,7 +39,7 @@ macro_rules! built_in_queues {
             Pie "pie" aqm::PieConfig;
             /// A queue for L4S and one for Classic traffic, coupled (RFC 9332).
             Dualpi2 "dualpi2" dualpi2::DualPi2Config => DualPi2(Box<dualpi2::DualPi2>);
-            /// A token bucket: what exceeds it is dropped at once (RFC 2697).
+            /// A token bucket: packets that exceed it are dropped at once (RFC 2697).
             Policer "policer" policer::PolicerConfig => Policer(Box<policer::Policer>);
         }
     };

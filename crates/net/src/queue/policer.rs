@@ -22,10 +22,10 @@ pub struct PolicerConfig {
     pub rate: Bitrate,
     /// Most octets that may pass at once, above 0 B. A larger packet never passes.
     pub burst: Bytes,
-    /// Most packets that wait for the line, having passed. Without it: no limit. Where the line is
-    /// at least as fast as the tokens, no more than a burst waits.
+    /// Most packets that wait for the link after the token bucket has passed them. Unset: no limit.
+    /// If the link is at least as fast as `rate`, no more than `burst` waits.
     pub packets: Option<u32>,
-    /// Most bytes that wait for the line. Without it: no limit.
+    /// Most bytes that wait for the link. Unset: no limit.
     pub bytes: Option<Bytes>,
 }
 

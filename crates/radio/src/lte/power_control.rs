@@ -13,12 +13,13 @@ pub struct PowerControlConfig {
     pub enabled: bool,
     /// P_0_PUSCH: target received power per resource block.
     pub p0: Dbm,
-    /// alpha, the share of the path loss that is made up for: 0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9 or 1.
+    /// alpha, the share of the path loss for which the UE compensates: 0, 0.4, 0.5, 0.6, 0.7, 0.8,
+    /// 0.9 or 1.
     pub alpha: f64,
     /// How transmit power control commands act.
     pub closed_loop: ClosedLoop,
-    /// P_SRS_OFFSET, 0 to 15 (TS 36.213 clause 5.1.3.1): the sounding signal is sent 1.5 times this
-    /// less 10.5 dB above PUSCH (for K_S = 0), so 7 means 0 dB.
+    /// P_SRS_OFFSET, 0 to 15 (TS 36.213 clause 5.1.3.1): the power of the sounding signal, relative
+    /// to that of PUSCH, is 1.5 dB times this value minus 10.5 dB (for K_S = 0), so 7 means 0 dB.
     pub srs_offset: u8,
 }
 

@@ -24,7 +24,7 @@ pub struct LevyWalk {
     pub pause: [Duration; 2],
     /// How long a flight takes.
     pub speed: SpeedLaw,
-    /// Ground that it does not leave: it is reflected at the border. Unset: no border.
+    /// Area that the terminal does not leave: its way is reflected at the border. Unset: no border.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub area: Option<Area>,
 }

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 /// A place [m]: x, y, and height z.
 pub type Position = [f64; 3];
 
-/// How a terminal moves from where it starts. Heights stay as they are.
+/// Movement of a terminal from its initial position. The height does not change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Mobility {
@@ -40,14 +40,15 @@ pub enum Mobility {
         #[schemars(range(min = -360, max = 360))]
         heading: f64,
     },
-    /// To a place and back, for ever, at constant speed.
+    /// To a place and back, repeatedly, at constant speed.
     BackAndForth {
         /// Speed.
         speed: Speed,
         /// x and y of the place where it turns round.
         to: [Metres; 2],
     },
-    /// Straight to uniform places of an area, one after the other, from its steady state on.
+    /// Random waypoint: straight to uniformly drawn places of an area, one after the other. The
+    /// movement begins in its steady state.
     RandomWaypoint(RandomWaypoint),
     /// As people walk: many short flights, few long ones, and pauses.
     LevyWalk(LevyWalk),

@@ -32,10 +32,10 @@ pub enum PathLoss {
         #[serde(default = "three")]
         #[schemars(range(min = 0, max = 20))]
         exponent: f64,
-        /// Where the reference loss holds.
+        /// Distance at which the loss is `reference_loss`.
         #[serde(default = "one_metre")]
         reference_distance: Metres,
-        /// Loss there, 0 dB to 200 dB. Unset: free space.
+        /// Loss at `reference_distance`, 0 dB to 200 dB. Unset: that of free space.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reference_loss: Option<Db>,
     },

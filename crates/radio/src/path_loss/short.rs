@@ -38,12 +38,12 @@ pub struct Rooftops {
     pub roof: Metres,
     /// Width of the streets, 1 m to 1 km.
     pub street_width: Metres,
-    /// Angle between the street and the way to the base station [degree], 0 to 90.
+    /// Angle between the street and the direction to the base station [degree], 0 to 90.
     #[schemars(range(min = 0, max = 90))]
     pub orientation: f64,
-    /// Distance of the middles of neighbouring houses, 1 m to 1 km.
+    /// Distance between the centres of neighbouring houses, 1 m to 1 km.
     pub separation: Metres,
-    /// Length of the way over houses, 1 m to 1 km.
+    /// Length of the path over houses, 1 m to 1 km.
     pub extent: Metres,
 }
 

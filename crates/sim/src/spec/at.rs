@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use super::Spec;
 use crate::config::dotted;
 
-/// Something that changes at a moment of the run.
+/// A change at a given time of the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct At {
-    /// The moment.
+    /// The time of the change.
     pub t: Duration,
     /// Runtime keys and their new values: `"link.wired.rate" = "1 Mbit/s"`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -24,9 +24,9 @@ pub struct At {
     /// Something to stop: `"flow.ftp"` (its application offers no more data).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<String>,
-    /// A flow whose application offers no data from now on: `"flow.ftp"`. What it has to write
-    /// waits, and its connection stays open; packets of `cbr`, `on-off`, `voip` and `game` that
-    /// would be made meanwhile are not made.
+    /// A flow whose application offers no data from now on: `"flow.ftp"`. Data that it has to write
+    /// waits, and its connection stays open. Packets of `cbr`, `on-off`, `voip` and `game` that
+    /// would be due during the pause are not made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<String>,
     /// A flow that continues after `pause`.

@@ -37,9 +37,9 @@ pub struct CaptureSpec {
     /// table, `download-3` for one of several. Empty: all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<String>,
-    /// Frames from this time of the run on.
+    /// Time of the run from which on frames are written.
     pub from: Duration,
-    /// Frames up to this time of the run. Unset: to its end.
+    /// Time of the run up to which frames are written. Unset: to the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Duration>,
     /// Keeps the newest of several files: `FILE_00001.pcapng` and so on. Unset: one file of any

@@ -9,8 +9,9 @@ use super::Spec;
 use super::at::started;
 use crate::config::{Diagnostics, Document, dotted, near_or_all};
 
-/// What one direction of a link does to chosen packets. They are numbered in the order in which
-/// they leave the queue for the wire, each flow by itself, from 1 on since the fault began.
+/// What one direction of a link does to chosen packets. The packets of each flow are numbered
+/// separately, from 1 on since the fault began, in the order in which they leave the queue for the
+/// wire.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FaultSpec {
@@ -40,14 +41,15 @@ pub struct FaultSpec {
     /// The fault ends after this many chosen packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
-    /// The fault ends after this many round trips of `flow` (of its first one, if the table makes
-    /// several): the first ends with the ACK of data that was sent after the fault began.
+    /// The fault ends after this many round trips of `flow` (of the first flow, if the table makes
+    /// several). The first round trip ends with the ACK of data that was sent after the fault
+    /// began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u32>,
     /// The fault ends after this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
-    /// False: it waits for an `[[at]]`, a `[[when]]` or the caller to start it.
+    /// False: the fault does not begin until an `[[at]]`, a `[[when]]` or the caller starts it.
     #[serde(default = "super::yes")]
     pub autostart: bool,
 }

@@ -32,24 +32,24 @@ pub struct HintSpec {
     pub average: Duration,
     /// With `load = "own"`: time constant of the share of resource blocks that the UE has got.
     pub memory: Duration,
-    /// Hints have the layer-2 queue too (a UE has it only from its eNB).
+    /// Hints include the layer-2 queue (a UE gets it only from its eNB).
     pub queue: bool,
-    /// Hints have rates in steps of this; 0 bit/s: exactly.
+    /// Step to which the rates in hints are rounded; 0 bit/s: not rounded.
     pub rate_step: Bitrate,
-    /// Hints have queues in steps of this; 0 B: exactly.
+    /// Step to which the queues in hints are rounded; 0 B: not rounded.
     pub queue_step: Bytes,
-    /// Standard deviation of the natural logarithm of the factor by which the rate of a hint is
-    /// wrong, 0 to 3. The factor's median is 1, its mean exp(error^2 / 2): 1.005 at 0.1, 1.13
-    /// at 0.5.
+    /// Error of the rates: standard deviation of the natural logarithm of the factor between the
+    /// rate in a hint and the right rate, 0 to 3. The factor's median is 1, its mean exp(error^2 /
+    /// 2): 1.005 at 0.1, 1.13 at 0.5.
     pub error: f64,
-    /// The rate of every hint is this times what was measured: above 1 the source overstates, 0 to
-    /// 100.
+    /// Factor between the rate in every hint and the measured rate, 0 to 100. Above 1 the source
+    /// overstates the rate.
     pub bias: f64,
-    /// Share of the reports and notices that get lost on their way.
+    /// Share of the reports and notices that are lost on the way to the sender.
     pub loss: Ratio,
-    /// First report; notices are sent from here on.
+    /// Time of the first report, from which on notices are sent too.
     pub start: Duration,
-    /// No report and no notice from here on. Unset: to the end.
+    /// Time from which no report and no notice is sent. Unset: they are sent to the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Duration>,
     /// Write every report into the table `hints`.
@@ -75,7 +75,8 @@ pub enum HintCarrier {
     /// Beside the connection, `delay` after they were measured.
     #[default]
     Direct,
-    /// In a TCP option of the UE's ACKs (12 octets each), as late and as seldom as those.
+    /// In a TCP option of the UE's ACKs (12 octets each), with the delay and the frequency of these
+    /// ACKs.
     Option,
 }
 
@@ -83,12 +84,12 @@ pub enum HintCarrier {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HintLoad {
-    /// The cell broadcasts its number of active UEs: the share is one part of them.
+    /// The cell broadcasts its number of active UEs; the share is one divided by this number.
     #[default]
     Broadcast,
-    /// Nothing: it uses the share that it has got so far.
+    /// None from the cell: the UE uses the share that it has got so far.
     Own,
-    /// None: it assumes that it is the only UE.
+    /// None: the UE assumes that it is the only UE.
     None,
 }
 

@@ -32,13 +32,13 @@ pub struct LayoutSpec {
     #[serde(default = "thirty")]
     #[schemars(range(min = -360, max = 360))]
     pub azimuth: f64,
-    /// The ground is repeated around the layout: UEs receive the nearest copy of each site, and no
-    /// UE stands at an edge. Hexagonal layouts only.
+    /// The area is repeated around the layout: UEs receive the nearest copy of each site, and no UE
+    /// is at an edge of the network. Hexagonal layouts only.
     #[serde(default)]
     pub wrap_around: bool,
-    /// The blocks that a cell has for itself, `downlink.blocks` or those of the edge in
-    /// `downlink.reuse`, are the table's in the first sector and follow each other in the
-    /// others: frequency reuse between the sectors of a site.
+    /// Frequency reuse between the sectors of a site. The first sector has the cell table's own
+    /// blocks (`downlink.blocks`, or those of the edge in `downlink.reuse`); each further sector
+    /// has as many blocks, which follow those of the sector before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub blocks_by_sector: bool,
 }

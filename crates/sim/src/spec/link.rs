@@ -19,9 +19,9 @@ macro_rules! link_keys {
             /// DF set).
             #[serde(default = "super::ethernet_mtu")]
             pub mtu: Bytes,
-            /// What a tunnel adds to every packet on this link, such as `"36 B"` for GTP-U on S1-U
-            /// and X2 (IPv4 20 B, UDP 8 B, GTP 8 B: TS 29.281 clause 5.1). Not counted against
-            /// `mtu`.
+            /// Octets that a tunnel adds to every packet on this link, such as `"36 B"` for GTP-U
+            /// on S1-U and X2 (IPv4 20 B, UDP 8 B, GTP 8 B: TS 29.281 clause 5.1). Not counted
+            /// against `mtu`.
             #[serde(default)]
             pub overhead: Bytes,
             $(
@@ -38,7 +38,8 @@ macro_rules! link_keys {
             pub reverse: Option<DirectionSpec>,
         }
 
-        /// What may differ between the two directions of a link. Unset keys are the link's own.
+        /// Keys that may differ between the two directions of a link. Unset keys have the values of
+        /// the link.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, default)]
         #[schemars(extend("x-default-of-keys" = "the link's"))]
@@ -74,13 +75,13 @@ link_keys! {
     opportunity: Bytes = "1500 B",
     /// Propagation delay.
     delay: Duration = "0 s",
-    /// Largest extra delay of a packet; each gets one between 0 and this.
+    /// Largest extra delay of a packet. Each packet has an extra delay between 0 s and this value.
     jitter: Duration = "0 s",
     /// How the extra delay is distributed.
     jitter_distribution: JitterDistribution = "uniform",
     /// Whether packets may overtake each other through jitter or a shortened delay.
     reordering: bool = false,
-    /// Probability that a packet is lost on the way, each by itself.
+    /// Probability that a packet is lost on the way, independently of other packets.
     loss: Ratio = "0 %",
     /// Losses in bursts (Gilbert and Elliott), beside those of `loss`, such as
     /// `{ to_bad = "1 %", to_good = "25 %" }`.
@@ -89,8 +90,9 @@ link_keys! {
     corruption: Ratio = "0 %",
     /// Probability that a packet arrives twice.
     duplication: Ratio = "0 %",
-    /// Packets reach the far end at multiples of this time only, counted from 0 s, all waiting
-    /// packets together (ACK aggregation). 0 s: each packet when it arrives.
+    /// Packets reach the far end only at multiples of this time, counted from 0 s. All packets that
+    /// wait for such a time arrive together (ACK aggregation). 0 s: each packet arrives at its own
+    /// time.
     batch: Duration = "0 s",
     /// The queue in front of the link.
     queue: QueueConfig = { "kind": "droptail", "packets": 1000 },

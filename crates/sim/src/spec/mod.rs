@@ -113,7 +113,7 @@ pub struct Spec {
     /// Sidelinks between UEs by name: direct communication in the uplink band.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sidelink: BTreeMap<String, SidelinkSpec>,
-    /// Groups of UEs to which another sends at once, by name: multicast over the sidelink.
+    /// Groups of UEs to which another UE sends at once, by name: multicast over the sidelink.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub multicast: BTreeMap<String, MulticastSpec>,
     /// What all wireless LANs share.
@@ -168,10 +168,10 @@ pub struct General {
     /// and what it leaves out.
     #[serde(default, skip_serializing_if = "is_default")]
     pub profile: ScenarioProfile,
-    /// Random processing time at the ends of flows, up to 1 s: a flow starts later by a time
-    /// uniform up to this, and each packet of its two ends waits for one before it leaves,
-    /// never beyond the packet before it. Breaks phase effects (Floyd and Jacobson 1992). Flows
-    /// to multicast groups have none.
+    /// Largest random processing time at the ends of flows, at most 1 s. A flow starts later by a
+    /// random time, uniform between 0 s and this value. Each packet waits for another such time
+    /// before it leaves its end; the packets of an end keep their order. Breaks phase effects
+    /// (Floyd and Jacobson 1992). Flows to multicast groups have no processing time.
     #[serde(default, skip_serializing_if = "is_default")]
     #[schemars(extend("x-range" = "0 s to 1 s"))]
     pub jitter: Duration,
@@ -209,8 +209,9 @@ pub struct FlowSpec {
     pub from: String,
     /// Node of the passive end, a group of UEs or stations, or a `[multicast.<name>]` group.
     pub to: String,
-    /// With groups of the same size at both ends: the first of one with the first of the other and
-    /// so on, as `[sidelink.<name>]` pairs them; otherwise every one with every other.
+    /// With groups of the same size at both ends: flows only between the first of each group,
+    /// between the second of each, and so on, as `[sidelink.<name>]` pairs them. Otherwise from
+    /// every member of the first group to every member of the second.
     #[serde(default, skip_serializing_if = "is_default")]
     pub one_to_one: bool,
     /// Transport protocol.
@@ -219,14 +220,14 @@ pub struct FlowSpec {
     /// When the flow starts.
     #[serde(default)]
     pub start: Duration,
-    /// The start is later by a random time, uniform up to this.
+    /// The start is later by a random time, uniform between 0 s and this value.
     #[serde(default, skip_serializing_if = "is_default")]
     pub start_spread: Duration,
     /// False: the flow waits for an `[[at]]` (or the caller) to start it.
     #[serde(default = "yes")]
     pub autostart: bool,
-    /// When the application stops offering data (what was written is still delivered). Unset:
-    /// never.
+    /// When the application stops offering data (data that it has written is still delivered).
+    /// Unset: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Duration>,
     /// How many such flows run side by side (between every pair of ends); they are named
@@ -236,16 +237,16 @@ pub struct FlowSpec {
     /// Each further flow of `count` starts this much later than the one before.
     #[serde(default)]
     pub stagger: Duration,
-    /// How these times are distributed about `stagger` as their mean: `"exponential"` makes Poisson
-    /// arrivals, each with a connection of its own.
+    /// Distribution of the times between starts, whose mean is `stagger`: `"exponential"` makes
+    /// Poisson arrivals, each with a connection of its own.
     #[serde(default, skip_serializing_if = "is_default")]
     pub stagger_distribution: Distribution,
-    /// TCP: the application writes while less than this is written and not sent
-    /// (TCP_NOTSENT_LOWAT), and at most twice as much. A small value makes the sender follow its
-    /// application closely. Unset: 128 KiB.
+    /// TCP: the application writes while fewer octets than this are written and not sent
+    /// (TCP_NOTSENT_LOWAT), until they are at most twice as many. With a small value data is sent
+    /// soon after the application has written it. Unset: 128 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notsent_lowat: Option<Bytes>,
-    /// What is sent.
+    /// The application, which determines the data that is sent.
     #[serde(default)]
     pub app: AppConfig,
     /// TCP of both ends: profile, congestion control, and single values changed.
@@ -285,8 +286,8 @@ pub enum ControlSampling {
     Off,
     /// At fixed times, every `output.interval`: a row for each variable.
     Interval,
-    /// At every ACK that reaches the sender, before it sends: a row for each variable. Between
-    /// them as with `change`. Grows with the run.
+    /// At every ACK that reaches the sender, before it sends: a row for each variable. Between ACKs
+    /// as with `change`. Grows with the run.
     Ack,
     /// A row for each variable that has changed, after every ACK and every timer before the sender
     /// sends, and once more after it has sent. Several changes of a state at once have a row each.
@@ -307,8 +308,8 @@ pub struct Output {
     /// gets rows.
     #[serde(skip_serializing_if = "is_default")]
     pub cc: ControlSampling,
-    /// Write what each flow got in each interval of this length, with quantiles of its packets'
-    /// delays and of their time in queues (table `windows`).
+    /// Write the data that each flow received in each interval of this length, with quantiles of
+    /// its packets' delays and of their time in queues (table `windows`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub windows: Option<Duration>,
     /// Variables that the `cc` table has, by name; `*` stands for any text and `?` for any
@@ -326,8 +327,8 @@ pub struct Output {
     /// `lasthop timeline`. Grows with the run.
     #[serde(skip_serializing_if = "is_default")]
     pub steps: bool,
-    /// Write a row for every PDU of RLC of LTE's cells that is sent and that arrives (table
-    /// `rlc_pdus`, for ns-3's statistics of RLC). Grows with the run.
+    /// Write a row for each sending and each arrival of an RLC PDU in LTE cells (table `rlc_pdus`,
+    /// for ns-3's statistics of RLC). Grows with the run.
     #[serde(skip_serializing_if = "is_default")]
     pub rlc_pdus: bool,
     /// Write what each UE has measured of each cell every `interval` (table `measurements`; needs

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum NodeSpec {
-    /// Ends TCP connections that lead through it and opens others in their place (a split
+    /// Terminates TCP connections that lead through it, and opens others in their place (a split
     /// connection, RFC 3135).
     Proxy(Box<ProxySpec>),
     /// Repairs losses of the wireless hop for TCP connections that lead through it (Balakrishnan
@@ -19,7 +19,7 @@ pub enum NodeSpec {
     /// scenario that end here are left out.
     External(ExternalSpec),
     /// Has the TCP of a real Linux kernel (`lasthop linux run`): both ends of TCP flows between
-    /// such nodes are sockets of its own. Other flows that end here are simulated.
+    /// such nodes are sockets of this kernel. Other flows that end here are simulated.
     Linux(LinuxSpec),
 }
 
@@ -48,11 +48,11 @@ impl NodeSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProxySpec {
-    /// Octets per connection and direction that it has taken over and that are not acknowledged
-    /// yet. It is the send buffer of the socket that sends on and the receive buffer of the one
-    /// that takes in, unless `accept` or `connect` set these.
+    /// Most octets per connection and direction that the proxy has received and that are not yet
+    /// acknowledged at its other side. It is the receive buffer of the socket that receives and the
+    /// send buffer of the socket that sends on, unless `accept` or `connect` set these.
     pub buffer: Bytes,
-    /// Flows whose connections it ends; empty: every TCP flow that leads through it.
+    /// Flows whose connections the proxy terminates; empty: every TCP flow that leads through it.
     pub flows: Vec<String>,
     /// TCP of the socket that accepts from the flow's `from` side. Unset: the flow's options.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,12 +94,12 @@ pub struct SnoopSpec {
     /// cell at the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub towards: Option<String>,
-    /// Octets of data per connection that it stores; what does not fit passes without local
-    /// retransmission.
+    /// Most octets of data per connection that it stores; segments that do not fit pass without
+    /// local retransmission.
     pub buffer: Bytes,
     /// Floor of the local retransmission timer, at least 1 ms.
     pub min_timeout: Duration,
-    /// How often it sends a segment again; after that the sender repairs the loss.
+    /// How often it sends a segment again; then the sender has to repair the loss.
     pub retransmissions: u32,
 }
 

@@ -10,10 +10,10 @@ use super::FlowSpec;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
-    /// TCP, as `[flow.<name>.tcp]` says.
+    /// TCP, with the parameters of `[flow.<name>.tcp]`.
     #[default]
     Tcp,
-    /// UDP: datagrams, nothing is repeated.
+    /// UDP: datagrams without retransmission.
     Udp,
 }
 

@@ -29,11 +29,11 @@ pub struct When {
     /// A name for `after`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Nothing counts until the `[[when]]` of this name has made its change.
+    /// The condition is ignored until the `[[when]]` of this name has made its change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// The table `[flow.<name>]` whose sender is watched; of several flows the first that meets
-    /// the condition acts. May be left out where there is one table.
+    /// The table `[flow.<name>]` whose sender is watched; of several flows, the first one that
+    /// meets the condition counts. May be left out where there is only one flow table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<String>,
     /// A variable of the table `cc`: `"bbr.state"`, `"cwnd"`. `lasthop describe cc NAME` lists
@@ -46,20 +46,20 @@ pub struct When {
     /// With `becomes`: the value that it had before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Scalar>,
-    /// Instead of `becomes`: it gets above this number.
+    /// Instead of `becomes`: the variable rises above this number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub above: Option<f64>,
-    /// Instead of `becomes`: it gets below this number.
+    /// Instead of `becomes`: the variable falls below this number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below: Option<f64>,
-    /// Acts at the n-th of these moments, counted from 1.
+    /// The change is made at the n-th time that the condition is met, counted from 1.
     #[serde(default = "first", skip_serializing_if = "is_first")]
     #[schemars(extend("x-default" = 1))]
     pub nth: u32,
     /// Delay in round trips of that flow.
     #[serde(default, skip_serializing_if = "super::is_default")]
     pub delay_rounds: u32,
-    /// Delay after those round trips.
+    /// Delay after the round trips of `delay_rounds`.
     #[serde(default, skip_serializing_if = "super::is_default")]
     pub delay: Duration,
     /// Runtime keys and their new values, as in `[[at]]`.

@@ -33,7 +33,7 @@ const LARGEST: u64 = 1 << 30;
 /// Extent of a track [m] below which its places, if they are many, are in degrees.
 const TINY: f64 = 0.5;
 
-/// Recorded ways that the UEs of a group follow.
+/// Recorded tracks along which the UEs of a group move.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrackSpec {

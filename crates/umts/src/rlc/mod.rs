@@ -62,8 +62,8 @@ pub struct RlcConfig {
     pub mode: RlcMode,
     /// Acknowledged mode, at both ends unless `am_ue` is given.
     pub am: AmConfig,
-    /// Acknowledged mode at the terminal: what it uses as sender of the uplink (polls, window,
-    /// MaxDAT) and as receiver of the downlink (status reports). Default: as `am`.
+    /// Acknowledged mode at the UE: its parameters as sender of the uplink (polls, window, MaxDAT)
+    /// and as receiver of the downlink (status reports). Default: as `am`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub am_ue: Option<AmConfig>,
     /// Unacknowledged mode, at both ends.

@@ -22,9 +22,9 @@ pub struct UmConfig {
     /// A PDU that begins with an SDU has the length indicator 111 1100 (1 or 2 octets), so that the
     /// SDU is delivered although the PDU before it was lost (clause 9.2.2.8).
     pub start_indicator: bool,
-    /// SDUs that wait for their first transmission. 0: any number.
+    /// Most SDUs that wait for their first transmission. 0: no limit.
     pub buffer_sdus: u32,
-    /// Bytes that wait for their first transmission. 0 B: any number.
+    /// Most bytes that wait for their first transmission. 0 B: no limit.
     pub buffer_bytes: Bytes,
     /// The SDU that is dropped when the buffer is full: `drop-tail` or `drop-head`.
     pub buffer_policy: BufferPolicy,

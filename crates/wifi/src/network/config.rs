@@ -34,17 +34,17 @@ pub struct AirConfig {
     pub shadowing: Option<Db>,
     /// Fast fading of every link. Across the band it is averaged to an effective SNR.
     pub fading: FadingProfile,
-    /// Path loss of moving stations is worked out again after this time.
+    /// Path loss of moving stations is computed again after this time.
     pub refresh: Duration,
-    /// A PPDU's preamble is found from this power on, at 20 MHz; 3 dB more for each doubling of the
-    /// width (clause 21.3.18.5.3).
+    /// Least power at which the preamble of a PPDU is detected, at 20 MHz; 3 dB higher for each
+    /// doubling of the width (clause 21.3.18.5.3).
     pub preamble_detection: Dbm,
-    /// Any signals keep the medium busy from this power on, at 20 MHz.
+    /// Least power at which signals of any kind keep the medium busy, at 20 MHz.
     pub energy_detection: Dbm,
     /// Least SINR at which a receiver locks on to a preamble.
     pub preamble_sinr: Db,
-    /// A preamble that is so much stronger than the one that a receiver is locked on to takes over
-    /// within the first 16 us. Unset: none does.
+    /// A receiver that is locked on to a preamble changes to another one that is this much stronger
+    /// and begins within the first 16 us. Unset: it never changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<Db>,
     /// The reading of the standard by which PPDU durations are computed.
@@ -176,7 +176,7 @@ fn over_access_point<'de, D: Deserializer<'de>>(d: D) -> Result<DeviceRadioConfi
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BeaconConfig {
-    /// Time between two; 100 TU of 1.024 ms. Zero: no beacons.
+    /// Time between two beacons; 100 TU of 1.024 ms. Zero: no beacons.
     pub interval: Duration,
     /// Length of a beacon frame with header and FCS.
     pub size: Bytes,
@@ -188,7 +188,7 @@ impl Default for BeaconConfig {
     }
 }
 
-/// How a station is at the start.
+/// State of a station at the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InitialState {
@@ -243,26 +243,28 @@ pub struct StationFqCodel {
     pub ecn: bool,
     /// Stations share the time on the air; false: they take turns.
     pub airtime_fairness: bool,
-    /// The queue of the driver and its hardware below, which takes packets before their turn on the
-    /// air. Unset: none, A-MPDUs are put together from FQ-CoDel when their turn has come.
+    /// The queue of the driver and its hardware below FQ-CoDel, which takes packets before their
+    /// turn on the air. Unset: no such queue; A-MPDUs are made from FQ-CoDel when their turn has
+    /// come.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<DriverQueue>,
 }
 
 /// A queue below FQ-CoDel, first in first out for each station, and Linux' airtime queue limits
-/// (AQL) for what is passed there.
+/// (AQL) for the packets that may enter it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DriverQueue {
-    /// Packets that it takes, of all stations of an access category.
+    /// Most packets in the queue, of all stations of an access category.
     pub packets: u32,
-    /// Take no more for a station than its airtime limits allow.
+    /// Take only as many packets of a station as its airtime limits allow.
     pub aql: bool,
     /// Estimated time on the air that a station may always have in this queue.
     pub aql_low: Duration,
-    /// The same while all stations together have less than `aql_threshold`.
+    /// As `aql_low`, while all stations together have less than `aql_threshold`.
     pub aql_high: Duration,
-    /// Sum of all stations from which on each may have no more than `aql_low`.
+    /// Estimated time of all stations together from which on each station may have no more than
+    /// `aql_low`.
     pub aql_threshold: Duration,
     /// The station whose packet is sent next.
     #[serde(skip_serializing_if = "DriverOrder::is_turns")]
@@ -276,8 +278,8 @@ pub enum DriverOrder {
     /// Stations take turns.
     #[default]
     Turns,
-    /// One queue of all stations, first in first out. The lifetime of a packet begins when it gets
-    /// there (ns-3's WifiMacQueue below a queue disc).
+    /// One queue of all stations, first in first out. The lifetime of a packet begins when it
+    /// enters this queue (ns-3's WifiMacQueue below a queue disc).
     Oldest,
 }
 
@@ -412,7 +414,7 @@ impl EdcaConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ApConfig {
-    /// Node of the access point, for links. Unset: named as the table.
+    /// Node of the access point, to which links lead. Unset: the node has the name of the table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
     /// The amendment of IEEE 802.11 that its stations use.
@@ -426,14 +428,14 @@ pub struct ApConfig {
     pub guard_interval: Guard,
     /// Spatial streams, 1 to 4; MCS without a given number of streams use as many.
     pub streams: u8,
-    /// How the rates of data are chosen, both ways, for stations without a choice of their own.
+    /// How the rates of data are chosen, both ways, for stations whose table does not say it.
     pub rate: RateConfig,
     /// Rate of answers (ACK, CTS, block ack) and of RTS. Unset: the highest of 6, 12 and 24 Mbit/s
     /// that is not above the rate with the modulation and code of the data (clause 10.7.6.5.2;
     /// DSSS: of 1 and 2).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control_rate: Option<Bitrate>,
-    /// RTS and CTS go before frames (PSDUs) longer than this. Unset: before none.
+    /// RTS and CTS precede frames (PSDUs) longer than this. Unset: no frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rts_threshold: Option<Bytes>,
     /// Transmissions of a frame up to the RTS threshold, and of an RTS, before it is discarded
@@ -451,11 +453,11 @@ pub struct ApConfig {
     pub reorder_timeout: Duration,
     /// Parameters of contention that differ from the standard's.
     pub edca: EdcaConfig,
-    /// Queues of the access point.
+    /// How the access point queues packets.
     pub buffer: BufferConfig,
     /// Beacons.
     pub beacon: BeaconConfig,
-    /// How stations begin.
+    /// State of the stations at the start.
     pub start: InitialState,
     /// Where it is, and its radio.
     #[serde(deserialize_with = "over_access_point")]

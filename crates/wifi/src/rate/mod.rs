@@ -16,7 +16,7 @@ use minstrel::Minstrel;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum RateConfig {
-    /// Always the same.
+    /// Always the same rate.
     Fixed {
         /// The MCS; of 802.11a 0 to 7 for 6, 9, 12, 18, 24, 36, 48 and 54 Mbit/s, of 802.11b 0 to 3
         /// for 1, 2, 5.5 and 11 Mbit/s.
@@ -25,8 +25,8 @@ pub enum RateConfig {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         streams: Option<u8>,
     },
-    /// The fastest that loses at most one MPDU of 1538 B in ten at the SNR of the link, which is
-    /// known.
+    /// The fastest rate with which at most one MPDU of 1538 B in ten is lost at the SNR of the
+    /// link. The sender knows this SNR.
     Ideal,
     /// Minstrel-HT: tries rates and uses the one with the highest throughput.
     Minstrel(MinstrelConfig),
@@ -42,11 +42,11 @@ impl Default for RateConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MinstrelConfig {
-    /// Statistics are brought up to date after this time.
+    /// Time between two updates of the statistics.
     pub interval: Duration,
     /// Weight of the earlier statistics, 0 to 1.
     pub weight: f64,
-    /// One transmission in so many tries another rate.
+    /// One transmission out of this number tries another rate.
     pub sample_every: u32,
 }
 

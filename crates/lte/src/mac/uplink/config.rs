@@ -26,7 +26,7 @@ pub struct UplinkConfig {
     pub min_blocks: u32,
     /// Resource blocks at the two edges of the band that PUCCH takes, together.
     pub pucch_blocks: u32,
-    /// How a UE without a grant requests one.
+    /// How a UE without a grant requests a grant.
     pub request: RequestConfig,
     /// Resource blocks of the grant that answers a request.
     pub request_blocks: u32,
@@ -85,7 +85,7 @@ pub struct UplinkConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shares {
-    /// Equal shares; blocks that one UE does not need are given to those after it.
+    /// Equal shares; blocks that a UE does not need are given to the UEs after it.
     #[default]
     Flexible,
     /// floor(band / UEs), at least `min_blocks`, whatever the others need; the whole share is
@@ -93,7 +93,7 @@ pub enum Shares {
     Fixed,
 }
 
-/// How a UE without a grant requests one.
+/// How a UE without a grant requests a grant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RequestConfig {
@@ -105,9 +105,9 @@ pub enum RequestConfig {
     /// Random access that always succeeds, as in SimuLTE: the request reaches the eNB after a fixed
     /// number of TTIs.
     Rac {
-        /// TTIs from the request to the one in which the eNB has it.
+        /// TTIs from the request to the TTI in which the eNB has received it.
         answer: u64,
-        /// TTIs after a request without a second one.
+        /// TTIs after a request in which the UE sends no second request.
         timer: u64,
         /// Which TTIs the timer counts.
         #[serde(default)]
@@ -119,12 +119,12 @@ pub enum RequestConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RacTimer {
-    /// Each one.
+    /// Every TTI.
     #[default]
     Wall,
-    /// Only those in which the UE has no grant, and one more afterwards, in which the UE clears its
-    /// flag that a request was sent. So does SimuLTE's TTI loop, which evaluates the timer only
-    /// where there is no grant.
+    /// Only TTIs in which the UE has no grant, and one more afterwards, in which the UE clears its
+    /// flag that a request was sent. SimuLTE's TTI loop does the same: it evaluates the timer only
+    /// in TTIs without a grant.
     Paused,
 }
 

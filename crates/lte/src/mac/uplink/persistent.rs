@@ -10,9 +10,9 @@ use lasthop_bearer::{ConfigError, Warning, check};
 
 /// Semi-persistent scheduling of the uplink (TS 36.321 clause 5.10.2): one grant activates it; from
 /// then on the UE has the same resource blocks and MCS every `interval`, without a grant on the
-/// PDCCH and without a request. Retransmissions are those of any block. The UE's first data leads
-/// to its activation; after two blocks in a row that failed in all their transmissions the eNB
-/// activates it again.
+/// PDCCH and without a request. Retransmissions are the same as for any other block. The UE's first
+/// data leads to the activation. After two blocks in a row that failed in all their transmissions,
+/// the eNB activates the grant again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UplinkPersistentConfig {

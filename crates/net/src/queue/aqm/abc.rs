@@ -25,8 +25,8 @@ use crate::queue::kind::{Site, Wrong, check_positive, check_that};
 pub struct AbcParams {
     /// eta: share of the link that is aimed at, above 0 and at most 1.
     pub utilisation: f64,
-    /// delta: a queue beyond the threshold is to be gone after this time; above two thirds of the
-    /// round trip it is stable.
+    /// delta: time in which a queueing delay above the threshold is to be removed; with more than
+    /// two thirds of the round trip the control is stable.
     pub delta: Duration,
     /// d_t: a queueing delay up to this does not reduce the window.
     pub threshold: Duration,

@@ -21,14 +21,15 @@ aqm_parameters! {
     CodelParams,
     /// A queue with CoDel.
     CodelConfig, default packets "1000",
-    /// Time that packets may wait in a queue that stands.
+    /// Acceptable waiting time of packets in a standing queue.
     target: Duration = Duration::from_millis(5),
-    /// How long they must have waited longer before the first drop: about the longest round trip.
+    /// How long the waiting time must have exceeded `target` before the first drop: about the
+    /// longest round trip.
     interval: Duration = Duration::from_millis(100),
     /// Mark ECN-capable packets instead of dropping them.
     ecn: bool = true,
     /// Mark every ECN-capable packet that has waited longer than this (Linux `ce_threshold`).
-    /// Without it: none.
+    /// Unset: no such marks.
     ce_threshold: Option<Duration> = None,
 }
 

@@ -33,7 +33,7 @@ pub struct Pi2Params {
     pub target: Duration,
     /// Time between two updates of the base probability, at least 100 us.
     pub update: Duration,
-    /// Gain of the delay's distance from the target [1/s].
+    /// Gain of the difference between the delay and `target` [1/s].
     pub alpha: f64,
     /// Gain of the delay's change [1/s].
     pub beta: f64,

@@ -26,7 +26,7 @@ aqm_parameters! {
     target: Duration = Duration::from_millis(15),
     /// Time between two updates of the probability (T_UPDATE), at least 100 us.
     update: Duration = Duration::from_millis(15),
-    /// Gain of the delay's distance from the target [1/s].
+    /// Gain of the difference between the delay and `target` [1/s].
     alpha: f64 = 0.125,
     /// Gain of the delay's change [1/s].
     beta: f64 = 1.25,

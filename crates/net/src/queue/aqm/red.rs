@@ -21,24 +21,24 @@ aqm_parameters! {
     RedParams,
     /// A queue with RED.
     RedConfig, default packets "1000",
-    /// Average length below which nothing is dropped or marked [packets], above 0.
+    /// Average length below which no packet is dropped or marked [packets], above 0.
     min_packets: f64 = 5.0,
-    /// Average length from which everything is dropped or marked, or more steeply with `gentle`
-    /// [packets]; at least `min_packets`.
+    /// Average length from which every packet is dropped or marked, or with `gentle` from which the
+    /// probability rises more steeply [packets]; at least `min_packets`.
     max_packets: f64 = 15.0,
     /// Weight of the newest length in the average, above 0 and at most 1.
     queue_weight: f64 = 0.002,
     /// Drop probability just below `max_packets`.
     max_p: Ratio = Ratio(0.02),
-    /// Between `max_packets` and twice that the probability rises to 1 instead of jumping there
-    /// (ns-2 `gentle_`).
+    /// Between `max_packets` and twice this length the probability rises linearly to 1, instead of
+    /// being 1 from `max_packets` on (ns-2 `gentle_`).
     gentle: bool = false,
-    /// Size of a typical packet: how fast the average falls while the queue is empty.
+    /// Size of a typical packet. It determines how fast the average falls while the queue is empty.
     mean_packet: Bytes = Bytes(1000),
     /// Mark ECN-capable packets instead of dropping them.
     ecn: bool = true,
-    /// Drop ECN-capable packets too where everything is dropped or marked (Linux `harddrop`, ns-3
-    /// `UseHardDrop`).
+    /// Where every packet is dropped or marked, drop ECN-capable packets too (Linux `harddrop`,
+    /// ns-3 `UseHardDrop`).
     harddrop: bool = false,
 }
 

@@ -29,8 +29,8 @@ use crate::track::{TrackSpec, Tracks};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CoreSpec {
-    /// The node to which links lead: the gateway, behind which S1, X2 and the eNBs are. With
-    /// `[handover]` it takes the place of the eNBs' nodes.
+    /// The node of the gateway, to which links lead. S1, X2 and the eNBs are behind it. With
+    /// `[handover]` links lead to this node and not to the eNBs' nodes.
     pub gateway: String,
 }
 
@@ -54,13 +54,14 @@ pub struct UeSpec {
     pub mtu: Bytes,
     /// Where they are, and their radio.
     pub radio: UeRadioConfig,
-    /// Each at a place of its own, instead of all at `radio.position`; the height stays.
+    /// Places each UE at a position of its own, instead of all at `radio.position`; the height
+    /// stays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drop: Option<UeDrop>,
-    /// The same, drawn uniformly over a ring around the cell that `cell` names.
+    /// Places each UE at a position drawn uniformly over a ring around the cell that `cell` names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ring: Option<Ring>,
-    /// They follow recorded ways instead of `radio.mobility`.
+    /// The UEs move along recorded tracks instead of `radio.mobility`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub track: Option<TrackSpec>,
     /// Some of them are indoors, on floors.
@@ -79,9 +80,9 @@ pub struct UeSpec {
     pub pdcp: PdcpConfig,
     /// RLC of the default bearer, at both ends.
     pub rlc: RlcConfig,
-    /// An IP buffer in the eNB before the default bearer, from which MAC takes what it can send:
-    /// a queue as those of links, such as `{ kind = "fq-codel" }` or `"infinite"`. Unset:
-    /// packets go down to RLC at once.
+    /// An IP buffer in the eNB before the default bearer, from which MAC takes as much as it can
+    /// send: a queue like those of links, such as `{ kind = "fq-codel" }` or `"infinite"`. Unset:
+    /// packets are passed to PDCP and RLC at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ip_buffer: Option<QueueConfig>,
     /// Dedicated bearers by name.
@@ -111,8 +112,8 @@ impl Default for UeSpec {
     }
 }
 
-/// A dedicated bearer: it carries what its traffic flow template selects; the rest uses the
-/// default bearer.
+/// A dedicated bearer: it carries the packets that its traffic flow template selects; the others
+/// use the default bearer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DedicatedBearerSpec {

@@ -13,7 +13,7 @@ use super::sidelink::unacknowledged;
 use crate::config::{Diagnostics, Document, dotted};
 use crate::spec::{FlowSpec, Spec};
 
-/// A group of UEs that receive the same transmissions of one other. A UDP flow whose `to` is the
+/// A group of UEs that receive the same transmissions of one other UE. A UDP flow whose `to` is the
 /// group's name is sent once, whatever the size of the group, and has a row in the results for each
 /// receiver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,8 +27,9 @@ pub struct MulticastSpec {
     /// group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cqi: Option<u8>,
-    /// The link. There is no HARQ feedback, so all its `transmissions` of a block are made, 8 ms
-    /// after each other on the same blocks; each receiver combines those that it has received.
+    /// The link. There is no HARQ feedback, so a transport block is always sent `transmissions`
+    /// times, every 8 ms on the same resource blocks; each receiver combines the transmissions that
+    /// it has received.
     #[serde(default)]
     pub link: SidelinkConfig,
     /// PDCP of the sender and of each receiver.

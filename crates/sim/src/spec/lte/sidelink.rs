@@ -31,17 +31,17 @@ pub struct SidelinkSpec {
     /// Names of the `[flow.<name>]` tables whose packets it carries; empty: all between the two.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<String>,
-    /// Which way packets go from first to second.
+    /// The path of packets from the first UE to the second.
     #[serde(default)]
     pub forward: LinkMode,
-    /// Which way packets go back.
+    /// The path of packets from the second UE to the first.
     #[serde(default)]
     pub reverse: LinkMode,
-    /// Let the eNB choose between the ways, both directions together.
+    /// Let the eNB choose the path, for both directions together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<SelectionConfig>,
-    /// At a change of the way PDCP keeps what the sender still has, sends it again over the other
-    /// one, and delivers in order; otherwise RLC, MAC and HARQ drop it.
+    /// At a change of the path PDCP keeps the packets that the sender still has, sends them again
+    /// over the other path, and delivers in order; otherwise RLC, MAC and HARQ drop these packets.
     #[serde(default)]
     pub lossless: bool,
     /// The link.

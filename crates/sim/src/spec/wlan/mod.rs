@@ -33,27 +33,27 @@ pub const MAX_STATIONS: u64 = 2_000;
 pub struct StationSpec {
     /// How many.
     pub count: u32,
-    /// Their access point. Unset: the only one there is.
+    /// The access point of the stations. Unset: the only access point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ap: Option<String>,
     /// Largest IP packet that the wireless link takes; larger ones are fragmented.
     pub mtu: Bytes,
     /// Where they are, and their radio.
     pub radio: DeviceRadioConfig,
-    /// Each at a place of its own, drawn uniformly over a ring around the access point, instead of
-    /// all at `radio.position`.
+    /// Places each station at a position drawn uniformly over a ring around the access point,
+    /// instead of all at `radio.position`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ring: Option<Ring>,
-    /// The same over a disc or a rectangle, or over the ground of the only layout.
+    /// As `ring`, over a disc or a rectangle, or over the area of the only layout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drop: Option<UeDrop>,
-    /// How the rates of data from and to them are chosen. Unset: as their access point says.
+    /// How the rates of data from and to the stations are chosen. Unset: as for the access point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<RateConfig>,
     /// Packets that a station's queue holds, for each access category.
     pub packets: u32,
-    /// Access category of flows by the name of their `[flow.<name>]` table, both ways. Others are
-    /// best effort.
+    /// Access category of flows by the name of their `[flow.<name>]` table, both ways. Flows
+    /// without an entry are best effort.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub category: BTreeMap<String, Category>,
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use lasthop_bearer::{ConfigError, Warning, check, warn};
 
-/// What is done with an SDU that finds the transmission buffer full.
+/// The SDU that is dropped when an SDU arrives and the transmission buffer is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferPolicy {
@@ -30,33 +30,32 @@ pub enum StatusFormat {
     List,
 }
 
-/// What is done when a PDU was sent `max_dat` times and is still missing.
+/// Action when a PDU has been sent `max_dat` times and is still missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnMaxDat {
-    /// Nothing: there is no limit and `max_dat` is not used ("no discard" with an unlimited
-    /// MaxDAT).
+    /// None: there is no limit and `max_dat` is not used ("no discard" with an unlimited MaxDAT).
     Unlimited,
     /// The RLC reset procedure (TS 25.322 clause 11.4): "No_discard after MaxDAT number of
     /// transmissions" (clause 9.7.3.4).
     #[default]
     Reset,
     /// The SDUs up to and including that PDU are discarded and the receiver's window is moved
-    /// (clause 11.6). The receiver delivers those of them that it has in full. A PDU that comes
-    /// to its limit while a discard is not confirmed is sent no more and is discarded next.
+    /// (clause 11.6). The receiver delivers those of them that it has in full. A PDU that reaches
+    /// its limit while a discard is not confirmed is not sent again, and is discarded next.
     Discard,
 }
 
 /// One RLC entity in acknowledged mode. Times and counts of zero switch a mechanism off; a timer
 /// that runs takes at least 1 ms.
 ///
-/// More than 25 fields: they are the keys of one table of the scenario, and what RRC configures an
-/// entity with in one information element (TS 25.331, "RLC info").
+/// The struct has more than 25 fields, because they are the keys of one table of the scenario, and
+/// RRC configures them with one information element (TS 25.331, "RLC info").
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AmConfig {
     /// Transmission window in PDUs, 1 to 4095 (Configured_Tx_Window_Size, TS 25.322 clause 9.6 f).
-    /// Set of 25.331: 1, 8, 16, 32, 64, 128, 256, 512, 768, 1024, 1536, 2047, 2560, 3072, 3584,
+    /// TS 25.331 allows 1, 8, 16, 32, 64, 128, 256, 512, 768, 1024, 1536, 2047, 2560, 3072, 3584,
     /// 4095. A rate R needs a window of R times the time from a PDU to its acknowledgement.
     pub tx_window: u32,
     /// Receiving window in PDUs, 1 to 4095 (Configured_Rx_Window_Size, clause 9.6 g); at least the
@@ -71,74 +70,74 @@ pub struct AmConfig {
     /// Poll with the last PDU of the retransmission buffer ("Last PDU in Retransmission buffer",
     /// clause 9.7.1).
     pub poll_last_retransmission: bool,
-    /// Poll every so many PDUs, retransmissions included (Poll_PDU, clause 9.6 b). 0: off. Set: 1,
-    /// 2, 4 .. 128.
+    /// Poll with every n-th PDU, retransmissions included (Poll_PDU, clause 9.6 b). 0: off. TS
+    /// 25.331 allows 1, 2, 4 .. 128.
     pub poll_pdu: u32,
-    /// Poll with the end of every so many SDUs (Poll_SDU, clause 9.6 c). 0: off. Set: 1, 4, 16, 64.
+    /// Poll with the end of every n-th SDU (Poll_SDU, clause 9.6 c). 0: off. TS 25.331 allows 1, 4,
+    /// 16, 64.
     pub poll_sdu: u32,
     /// Poll when this share of the transmission window is in use (Poll_Window, clause 9.6 d). 0 %:
-    /// off. Set: 50, 60, 70, 80, 85, 90, 95, 99 %. Without it a sender that never runs empty
-    /// never polls and its window stalls.
+    /// off. TS 25.331 allows 50, 60, 70, 80, 85, 90, 95, 99 %. Without this poll a sender whose
+    /// buffer is never empty never polls, and its window stalls.
     pub poll_window: Ratio,
-    /// While that share is in use, poll with every so many PDUs; 1 is the standard's "each PDU".
-    /// Range: 1 and up.
+    /// While that share is in use, poll with every n-th PDU; 1 is the standard's "each PDU". At
+    /// least 1.
     pub poll_window_repeat: u32,
     /// A poll that is not answered within this time is repeated (Timer_Poll, clause 9.5 a). 0 s:
-    /// off. Set: 10 ms to 550 ms by 10, 600 ms to 1 s by 50.
+    /// off. TS 25.331 allows 10 ms to 550 ms by 10, 600 ms to 1 s by 50.
     pub timer_poll: Duration,
-    /// Least time between two polls (Timer_Poll_Prohibit, clause 9.5 b). 0 s: off. Set: as
-    /// Timer_Poll.
+    /// Least time between two polls (Timer_Poll_Prohibit, clause 9.5 b). 0 s: off. TS 25.331 allows
+    /// the values of Timer_Poll.
     pub timer_poll_prohibit: Duration,
-    /// Poll regularly while data is outstanding (Timer_Poll_Periodic, clause 9.5 e). 0 s: off. Set:
-    /// 100, 200, 300, 400, 500, 750 ms, 1, 2 s.
+    /// Poll regularly while data is outstanding (Timer_Poll_Periodic, clause 9.5 e). 0 s: off. TS
+    /// 25.331 allows 100, 200, 300, 400, 500, 750 ms, 1, 2 s.
     pub timer_poll_periodic: Duration,
 
     /// The receiver reports when it finds a PDU missing ("Missing PDU Indicator", clause 11.3.3).
     pub missing_pdu_indicator: bool,
     /// Least time between two status reports (Timer_Status_Prohibit, clause 9.5 f); a report that
-    /// falls due meanwhile is sent at expiry. 0 s: off. Set: as Timer_Poll. At least the RLC
-    /// round trip, or PDUs are sent twice for one loss.
+    /// falls due meanwhile is sent at expiry. 0 s: off. TS 25.331 allows the values of Timer_Poll.
+    /// A value below the RLC round trip makes the sender send PDUs twice for one loss.
     pub timer_status_prohibit: Duration,
     /// The receiver reports regularly while PDUs arrive or are missing (Timer_Status_Periodic,
-    /// clause 9.5 g). 0 s: off. Set: as Timer_Poll_Periodic.
+    /// clause 9.5 g). 0 s: off. TS 25.331 allows the values of Timer_Poll_Periodic.
     pub timer_status_periodic: Duration,
     /// Super-field for missing PDUs: `bitmap` or `list` (clause 9.2.2.11).
     pub status_format: StatusFormat,
     /// A status report that fits takes the place of padding (clause 9.2.1.6).
     pub piggyback: bool,
-    /// The sender ignores reports of a missing PDU that it (re)sent less than this time ago: such a
-    /// report is older than the PDU's arrival could be. 0 s: off, as in the standard, which
-    /// relies on `timer_status_prohibit`.
+    /// The sender ignores reports of a missing PDU that it (re)sent less than this time ago: the
+    /// receiver made such a report before the PDU can have arrived. 0 s: off, as in the standard,
+    /// which relies on `timer_status_prohibit`.
     pub nack_guard: Duration,
 
-    /// How often a PDU may be sent, 1 and up; a transmission for a poll counts. Set of MaxDAT: 1 to
-    /// 10, 15, 20, 25, 30, 35, 40. TS 25.322 v13.0.0 clause 9.6 a allows MaxDAT - 1
+    /// How often a PDU may be sent, at least 1; a transmission for a poll counts. TS 25.331 allows
+    /// for MaxDAT 1 to 10, 15, 20, 25, 30, 35, 40. TS 25.322 v13.0.0 clause 9.6 a allows MaxDAT - 1
     /// transmissions: a MaxDAT of 4 is `max_dat = 3`.
     pub max_dat: u32,
-    /// What is done after `max_dat` transmissions: `reset`, `discard` or `unlimited` (clause
-    /// 9.7.3).
+    /// Action after `max_dat` transmissions: `reset`, `discard` or `unlimited` (clause 9.7.3).
     pub on_max_dat: OnMaxDat,
-    /// Repetition of RESET (Timer_RST, clause 9.5 h), at least 1 ms. Set: 50 ms to 550 ms by 50,
-    /// 600 ms to 1 s by 100.
+    /// Time after which RESET is sent again (Timer_RST, clause 9.5 h), at least 1 ms. TS 25.331
+    /// allows 50 ms to 550 ms by 50, 600 ms to 1 s by 100.
     pub timer_rst: Duration,
-    /// How often RESET is sent before the error is unrecoverable (MaxRST, clause 9.6 e), 1 and up.
-    /// Set: 1, 4, 6, 8, 12, 16, 24, 32.
+    /// How often RESET is sent before the error is unrecoverable (MaxRST, clause 9.6 e), at least
+    /// 1. TS 25.331 allows 1, 4, 6, 8, 12, 16, 24, 32.
     pub max_rst: u32,
-    /// Repetition of a discard order (Timer_MRW, clause 9.5 i), at least 1 ms. Set: 50 ms to 900
-    /// ms.
+    /// Time after which a discard order is sent again (Timer_MRW, clause 9.5 i), at least 1 ms. TS
+    /// 25.331 allows 50 ms to 900 ms.
     pub timer_mrw: Duration,
-    /// How often a discard order is sent before RESET (MaxMRW, clause 9.6 h), 1 and up. Set: 1, 4,
-    /// 6, 8, 12, 16, 24, 32.
+    /// How often a discard order is sent before RESET (MaxMRW, clause 9.6 h), at least 1. TS 25.331
+    /// allows 1, 4, 6, 8, 12, 16, 24, 32.
     pub max_mrw: u32,
-    /// Age at which an SDU is discarded (Timer_Discard, clauses 9.5 d and 9.7.3.1). 0 s: off. Set:
-    /// 100 ms to 7.5 s.
+    /// Age at which an SDU is discarded (Timer_Discard, clauses 9.5 d and 9.7.3.1). 0 s: off. TS
+    /// 25.331 allows 100 ms to 7.5 s.
     pub timer_discard: Duration,
 
-    /// SDUs of which nothing was sent that the buffer holds. 0: any number.
+    /// Most SDUs in the buffer of which nothing has been sent. 0: no limit.
     pub buffer_sdus: u32,
-    /// Bytes never sent that the buffer holds. 0 B: any number.
+    /// Most bytes in the buffer that have never been sent. 0 B: no limit.
     pub buffer_bytes: Bytes,
-    /// The SDU that is dropped when it is full: `drop-tail` or `drop-head`.
+    /// The SDU that is dropped when the buffer is full: `drop-tail` or `drop-head`.
     pub buffer_policy: BufferPolicy,
 }
 
