@@ -23,7 +23,7 @@ from lasthop.judging.call import Call
 from lasthop.judging.control import control_of
 from lasthop.judging.figures import contest_figure, course_figure, front_figure, state_colours
 from lasthop.judging.reading import parse_cases
-from lasthop.judging.report import _compared, _sentence
+from lasthop.judging.report import _compared, _names, _sentence, _values
 from lasthop.judging.suite import SuiteFigure, load_suite
 
 CASE = """[case]
@@ -100,7 +100,7 @@ def test_names_of_moments_and_the_legend_can_be_read() -> None:
     for small in (True, False):
         figure = course_figure(shown, ["bbr.state", "cwnd"], small=small)
         names = boxes(figure, figure.axes[0].texts)
-        assert len(names) == len(moments)
+        assert len(names) == (0 if small else len(moments))  # the first page explains no names
         assert not [pair for pair in combinations(names, 2) if pair[0].overlaps(pair[1])]
         (legend,) = boxes(figure, figure.legends)
         whole = figure.bbox
@@ -225,3 +225,61 @@ def test_a_call_in_python_and_a_mutant_are_given_again() -> None:
     assert named.of_case("bbr", "BBR-01") == "lasthop judge mine --cc mine=my_cc.py:Mine --suite bbr --case BBR-01"
     mutant = Call("bbr3", mutant="drain-without-limit")
     assert mutant.of_case("bbr", "B").endswith("--case B --mutant drain-without-limit")
+
+
+def test_labels_and_marks_of_a_comparative_figure_are_whole() -> None:
+    """A unit in words takes several lines, and marks and bars at 0 are inside of the axes."""
+    text = CASE.replace('unit = "%"', 'unit = "of the windows of ten seconds"', 1)
+    (case,) = parse_cases(text, "x")
+    figure = contest_figure(case.metrics, points(), CONTROLS)
+    assert figure.axes[0].get_ylabel().split("\n") == ["loss", "[of the windows of", "ten seconds]"]
+    (label,) = boxes(figure, [figure.axes[0].yaxis.label])
+    assert label.height <= figure.axes[0].get_window_extent().height
+    low, _ = figure.axes[0].get_ylim()
+    assert low < 0
+    # The first control has a mean of 0 and an interval from -1 to 1: a share is not negative.
+    bars = [segment for c in figure.axes[0].collections for segment in c.get_segments()]
+    assert min(y for segment in bars for _, y in segment) == 0
+
+
+def test_a_negative_mean_keeps_its_interval() -> None:
+    (case,) = parse_cases(CASE, "x")
+    of = [{"path": p, "compare": {c: {"loss": entry(-2.0)} for c in CONTROLS}} for p in "pq"]
+    figure = contest_figure([m for m in case.metrics if m.name == "loss"], of, CONTROLS)
+    assert figure.axes[0].get_ylim()[0] < -3
+
+
+def test_controls_of_one_buffer_stand_side_by_side() -> None:
+    (case,) = parse_cases(CASE, "x")
+    figure = front_figure(SuiteFigure("t", "C", "buffer_bdp", "loss"), case, points(), CONTROLS)
+    (axes,) = figure.axes
+    assert [t.get_text() for t in axes.get_xticklabels()] == ["1", "4"]
+    at = [x for line in axes.lines for x in line.get_xdata()]
+    assert len(set(at)) == len(at) == 2 * len(CONTROLS)
+
+
+def test_a_line_far_above_its_bound_has_a_logarithmic_axis() -> None:
+    bound = {"variable": "cwnd", "check": "pass.1", "value": 2.0, "from_s": 1.0, "to_s": 10.0}
+    for most, scale in ((39.0, "linear"), (41.0, "log")):
+        shown = {
+            "series": {"cwnd": [[0.0, 0.0], [0.5, most], [1.0, 1.0], [10.0, 3.0]]}, "states": {}, "moments": {},
+            "thresholds": [bound],
+        }  # fmt: skip
+        (axes,) = course_figure(shown, ["cwnd"]).axes
+        assert axes.get_yscale() == scale
+        low, high = axes.get_ylim()
+        assert low < 2.0 < most < high
+
+
+def test_many_values_of_few_paths_have_a_line_each() -> None:
+    """So that the table is not wider than the page."""
+    shown = "\n".join(f'a_rather_long_name_of_a_value_{k} = "max(cwnd, start, end)"' for k in range(6))
+    text = PROMISE.replace("[case.paths]", f'[case.shown]\n{shown}\n[case.let]\nmoment = "start"\n[case.paths]')
+    (case,) = parse_cases(text, "x")
+    row: Any = SimpleNamespace(
+        case=case, points=[{"path": p, "values": dict.fromkeys(case.shown, 1)} for p in ("a", "b")]
+    )
+    assert re.findall(r"<th(?: class=[^>]*)?>(.*?)</th>", _values(row)) == ["value", "a", "b"]
+    assert "moment = start" in _names(row)
+    row.points = row.points * 4
+    assert re.findall(r"<th(?: class=[^>]*)?>(.*?)</th>", _values(row)) == ["path", *case.shown]

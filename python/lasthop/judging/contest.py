@@ -209,7 +209,7 @@ def _worse(
                     "p": _short(p),
                     "exact": _without_noise(samples, candidate, case),
                     "values": _values(samples, candidate, case, metric.name),
-                    "why": f"{metric.name} on {path}: {words}",
+                    "why": f"{metric.name} on {path}: {words}{_unit(metric)}",
                 }
             )
     return found
@@ -310,8 +310,14 @@ def _broken(
             for side, bound in limits.get(path, {}).get(metric.name, {}).items():
                 if bound is not None and (mean > bound if side == "most" else mean < bound):
                     word = "above" if side == "most" else "below"
-                    why = f"{metric.name} on {path}: {number(mean)} is {word} {number(bound)} ({metric.by})"
+                    value = f"{number(mean)}{_unit(metric)}"
+                    why = f"{metric.name} on {path}: {value} is {word} {number(bound)} ({metric.by})"
                     yield {"path": path, "metric": metric.name, "bound": _short(bound), "why": why}
+
+
+def _unit(metric: CaseMetric) -> str:
+    """The unit of a metric behind its values: `ms`, or a sentence in parentheses."""
+    return "" if not metric.unit else f" ({metric.unit})" if " " in metric.unit else f" {metric.unit}"
 
 
 def comparisons(paths: Sequence[str], case: Case) -> int:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import math
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import LogFormatter
 
-from lasthop.harness.drawing import WIDTH, study_figure
+from lasthop.harness.drawing import WIDTH, decade_axis, study_figure
 from lasthop.judging._variables import CONGESTION, RATE, states_of, unit_of
 from lasthop.judging.case import Case, CaseMetric
 from lasthop.judging.suite import BOUND, BUFFER, PATHS, SuiteFigure
@@ -24,8 +25,12 @@ if TYPE_CHECKING:
 
 #: Colours of states: of built-in controls in the order in which a variable lists its states.
 _STRIP = ("#bcd9ec", "#f3cdb5", "#bfe3d6", "#efd9e7", "#f6e3b5", "#d3ecf9", "#dcdcdc", "#e9e4c9")
-#: Height of a figure of the first page [inches], with one row of legend.
-_SMALL = 1.9
+#: Height of every figure of the first page [inches].
+_SMALL = 2.05
+#: A line of a label at the side of axes has so many letters at most.
+_LABEL = 20
+#: Where a line exceeds all of its bounds so often, its axis is logarithmic, so that both are seen.
+_FAR = 20.0
 #: Rates and times read better in larger units.
 _SCALES = {"bit/s": (1e-6, "Mbit/s"), "s": (1e3, "ms"), "B": (1e-6, "MB")}
 
@@ -37,7 +42,7 @@ def course_figure(shown: Mapping[str, Any], plot: Sequence[str], small: bool = F
         shown: `series`, `states`, `moments`, `sides` and `thresholds` of the point, and `beside`,
             the states of another run on its path, with what that run is.
         plot: the variables, in the order of the case.
-        small: of half the width, with one variable: for the first page.
+        small: of half the width, with one variable and without moments: for the first page.
     """
     series = [name for name in plot if shown["series"].get(name)]
     sides = [*(shown.get("sides") or [])][:1]
@@ -57,11 +62,11 @@ def course_figure(shown: Mapping[str, Any], plot: Sequence[str], small: bool = F
         else:
             bounds = [b for b in shown.get("thresholds") or [] if b["variable"] == name]
             _line(ax, name, shown["series"][name], bounds, end)
-        inside = {moment: at for moment, at in shown["moments"].items() if 0 < at < end}
+        inside = {moment: at for moment, at in shown["moments"].items() if 0 < at < end and not small}
         for at in inside.values():
             ax.axvline(at, color="#444444", linewidth=0.6, linestyle=":")
         if ax is axes[0]:
-            _named(ax, inside, end, small)
+            _named(ax, inside, end)
     for variable, changes in [*shown["states"].items()][:1]:
         others = beside["states"].get(variable, []) if beside else []
         colours = state_colours(variable, (state for _, state in (*changes, *others)))
@@ -71,17 +76,17 @@ def course_figure(shown: Mapping[str, Any], plot: Sequence[str], small: bool = F
             _strip(axes[-1], colours, others, end)
             axes[-1].set_yticks([])
             axes[-1].set_ylabel(beside["what"], fontsize=7)
-        _legend_of_states(list(axes))
+        _legend_of_states(list(axes), grows=not small)
     axes[-1].set_xlabel("time [s]")
     axes[-1].set_xlim(0, end)
     return figure
 
 
-def _named(ax: Axes, moments: Mapping[str, float], end: float, small: bool) -> None:
+def _named(ax: Axes, moments: Mapping[str, float], end: float) -> None:
     """Names of moments above the axes, in so many rows that none covers another."""
     # Letters of 7 points are 0.06 inches wide in the mean; the axes have about 0.8 of the figure's
     # width.
-    letter = 0.06 / (0.8 * WIDTH / (2 if small else 1)) * end
+    letter = 0.06 / (0.8 * WIDTH) * end
     rows: list[float] = []
     for moment, at in sorted(moments.items(), key=lambda item: item[1]):
         half = (len(moment) + 1) / 2 * letter
@@ -102,7 +107,13 @@ def _line(
         times, values = zip(*known, strict=True)
         ax.step(times, values, where="post", color=OKABE_ITO[0], linewidth=1.0, zorder=3)
         tops = [max(values), *(bound["value"] * factor for bound in bounds)]
-        ax.set_ylim(0, max(max(tops) * 1.15, 1e-9))
+        least = min((bound["value"] * factor for bound in bounds), default=0.0)
+        if least > 0 and max(values) > _FAR * max(bound["value"] * factor for bound in bounds):
+            ax.set_yscale("log")
+            decade_axis(ax.yaxis)
+            ax.set_ylim(min(least, *(v for v in values if v > 0)) / 2, max(tops) * 2)
+        else:
+            ax.set_ylim(0, max(max(tops) * 1.15, 1e-9))
     named = {bound["check"]: bound for bound in sorted(bounds, key=lambda b: b["value"])}  # the highest has the name
     for bound in bounds:
         _bound(ax, bound, factor, end, bound["check"] if bound is named[bound["check"]] else "")
@@ -164,24 +175,29 @@ def _strip(ax: Axes, colours: Mapping[str, str], changes: Sequence[Sequence[Any]
             ax.axvspan(begin, min(until, end), color=colours[state], linewidth=0, zorder=0, label=label)
 
 
-def _legend_of_states(axes: Sequence[Axes]) -> None:
+def _legend_of_states(axes: Sequence[Axes], grows: bool) -> None:
     """Each state once, of all strips."""
     drawn = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     if drawn:
-        _legend(axes[0].figure, list(drawn.values()), list(drawn))
+        _legend(axes[0].figure, list(drawn.values()), list(drawn), grows)
 
 
-def _legend(figure: Any, handles: Any, labels: Any) -> None:
+def _legend(figure: Any, handles: Any, labels: Any, grows: bool) -> None:
     """A legend above all axes, in rows that fit the width.
 
-    The figure grows by the rows after the first.
+    Args:
+        figure: of the axes.
+        handles: of the legend.
+        labels: of the legend.
+        grows: by the rows after the first; otherwise the axes get smaller.
     """
     longest = max((len(label) for label in labels), default=1)
     # A column has the letters (0.05 inches each at 6 points), the handle and the gaps (0.45
     # inches).
     columns = max(1, min(len(labels), int(figure.get_figwidth() / (0.05 * longest + 0.45))))
-    width, height = figure.get_size_inches()
-    figure.set_size_inches(width, height + 0.13 * (math.ceil(len(labels) / columns) - 1))
+    if grows:
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(width, height + 0.13 * (math.ceil(len(labels) / columns) - 1))
     figure.legend(
         handles, labels, loc="outside upper center", ncols=columns, frameon=False, fontsize=6, handlelength=1.4,
         columnspacing=1.2,
@@ -215,23 +231,33 @@ def contest_figure(
     axes = figure.subplots(len(metrics), 1, squeeze=False)[:, 0]
     for ax, (metric, of) in zip(axes, shown, strict=True):
         for k, control in enumerate(controls):
-            offset = (k - (len(controls) - 1) / 2) * 0.16
-            found = [(i + offset, entry) for i, p in enumerate(of) if (entry := _entry(p, control, metric.name))]
+            found = [
+                (i + _beside(k, controls), entry)
+                for i, p in enumerate(of)
+                if (entry := _entry(p, control, metric.name))
+            ]
             if found:
                 _marks(ax, [x for x, _ in found], [e for _, e in found], k, control)
         _scaled(ax, [e for p in of for c in controls if (e := _entry(p, c, metric.name))])
-        ax.set_ylabel(f"{_words(metric)}\n[{_short(metric.unit)}]" if metric.unit else _words(metric), fontsize=7)
+        ax.set_ylabel(_label(metric), fontsize=7)
         names = [p["path"] for p in of]
         ax.set_xticks(range(len(of)), names, rotation=60 if long else 0, ha="right" if long else "center")
+        ax.set_xlim(-0.5, max(len(of), 1) - 0.5)
         ax.tick_params(axis="x", labelsize=6 if long else 7, pad=1)
     drawn = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
-    _legend(figure, [drawn[c] for c in controls if c in drawn], [c for c in controls if c in drawn])
+    _legend(figure, [drawn[c] for c in controls if c in drawn], [c for c in controls if c in drawn], grows=not small)
     return figure
 
 
 def _words(metric: CaseMetric) -> str:
     """The name of a metric at an axis."""
     return metric.name.replace("_", " ")
+
+
+def _label(metric: CaseMetric) -> str:
+    """The name and the unit of a metric at the side of its axes."""
+    unit = textwrap.wrap(f"[{_short(metric.unit)}]", _LABEL) if metric.unit else []
+    return "\n".join([_words(metric), *unit])
 
 
 def front_figure(
@@ -255,30 +281,38 @@ def front_figure(
     figure = study_figure(_SMALL)
     figure.set_size_inches(WIDTH / 2, _SMALL)
     ax = figure.subplots()
+    buffers = sorted({p.parameters[BUFFER] for p in case.paths if BUFFER in p.parameters and y.on(p.name)})
+    buffers = [b for b in buffers if any(_x(wanted, case, p, "") == b for p in of)] if wanted.x == BUFFER else []
     for k, control in enumerate(controls):
         if wanted.x == BOUND and k and control in case.baselines:  # the bound is theirs
             continue
         places = [(_x(wanted, case, p, control), _entry(p, control, wanted.y)) for p in of]
         pairs = sorted((at, n) for n, (at, entry) in enumerate(places) if at is not None and entry is not None)
         if pairs:
-            _marks(ax, [at for at, _ in pairs], [e for _, n in pairs if (e := places[n][1])], k, control)
+            # Of one buffer the controls stand side by side, as they do of one path.
+            xs = [buffers.index(at) + _beside(k, controls) if buffers else at for at, _ in pairs]
+            _marks(ax, xs, [e for _, n in pairs if (e := places[n][1])], k, control)
     label = {BUFFER: "buffer [BDP]", BOUND: f"{_words(y)} of Reno or CUBIC, the larger"}.get(wanted.x)
     if label is None:
         of_x = metrics[wanted.x]
         label = f"{_words(of_x)} [{_short(of_x.unit)}]" if of_x.unit else _words(of_x)
     ax.set_xlabel(label, fontsize=7)
     ax.set_ylabel(f"{_words(y)} [{_short(y.unit)}]" if y.unit else _words(y), fontsize=7)
-    if wanted.x == BOUND:
+    if wanted.x == BUFFER:
+        ax.set_xticks(range(len(buffers)), [f"{b:g}" for b in buffers])
+        ax.set_xlim(-0.5, max(len(buffers), 1) - 0.5)
+        _scaled(ax, [e for p in of for c in controls if (e := _entry(p, c, wanted.y))])
+    elif wanted.x == BOUND:
         # One scale for both axes: a mark above the dotted line does more harm than the bound.
         (low, high), (least, most) = ax.get_xlim(), ax.get_ylim()
         ax.axline((0, 0), slope=1, color="#444444", linewidth=0.6, linestyle=":")
         ax.set_xlim(min(low, least, 0), max(high, most, 1))
         ax.set_ylim(min(low, least, 0), max(high, most, 1))
-    elif wanted.x != BUFFER and ax.get_xlim()[0] > 0:
+    elif all(at > 0 for p in of for c in controls if (at := _x(wanted, case, p, c)) is not None):
         ax.set_xscale("log")
         for axis in (ax.xaxis.set_major_formatter, ax.xaxis.set_minor_formatter):
-            axis(LogFormatter(minor_thresholds=(4, 1)))
-    _legend(figure, *ax.get_legend_handles_labels())
+            axis(LogFormatter(minor_thresholds=(1, 0.4)))
+    _legend(figure, *ax.get_legend_handles_labels(), grows=False)
     return figure
 
 
@@ -293,24 +327,35 @@ def _x(wanted: SuiteFigure, case: Case, point: Mapping[str, Any], control: str) 
     return None if entry is None else float(entry["mean"])
 
 
+def _beside(k: int, controls: Sequence[str]) -> float:
+    """Where the mark of the k-th control stands beside the middle of all."""
+    return (k - (len(controls) - 1) / 2) * 0.16
+
+
 def _marks(ax: Axes, at: Sequence[float], entries: Sequence[Mapping[str, Any]], k: int, control: str) -> None:
-    """Means with their intervals, of the k-th control."""
+    """Means with their intervals, of the k-th control.
+
+    Where no mean is negative, intervals end at 0.
+    """
     half = [0.0 if e["ci95"] is None else (e["ci95"][1] - e["ci95"][0]) / 2 for e in entries]
+    some_below = any(e["mean"] < 0 for e in entries)
+    lower = half if some_below else [min(h, e["mean"]) for h, e in zip(half, entries, strict=True)]
     place, sign = _LOOKS[k % len(_LOOKS)]
     colour = OKABE_ITO[place]
     ax.errorbar(
-        at, [e["mean"] for e in entries], yerr=half, fmt=sign, markersize=4.5 if k == 0 else 3.5, color=colour,
+        at, [e["mean"] for e in entries], yerr=[lower, half], fmt=sign, markersize=4.5 if k == 0 else 3.5, color=colour,
         mfc=colour if k == 0 else "white", linewidth=0.8, label=control,
     )  # fmt: skip
 
 
 def _scaled(ax: Axes, entries: Sequence[Mapping[str, Any]]) -> None:
-    """From 0 on, or from the smallest value below it."""
-    tops = [e["ci95"][1] if e["ci95"] else e["mean"] for e in entries]
-    lows = [e["mean"] for e in entries]
-    low = min(0.0, 1.12 * min(lows, default=0.0))
-    top = max(tops, default=0.0) * 1.12
-    ax.set_ylim(low, top if top > low else low + 1)
+    """From 0 on, or from the smallest value below it, with room for the marks there."""
+    ends = [e["ci95"] or [e["mean"], e["mean"]] for e in entries]
+    below = min((e["mean"] for e in entries), default=0.0) < 0
+    low = min((end[0] for end in ends), default=0.0) if below else 0.0
+    top = max((end[1] for end in ends), default=0.0)
+    height = top - low if top > low else 1.0
+    ax.set_ylim(low - 0.06 * height, low + 1.12 * height)
 
 
 def _entry(point: Mapping[str, Any], control: str, metric: str) -> Mapping[str, Any] | None:
@@ -322,4 +367,6 @@ def _entry(point: Mapping[str, Any], control: str, metric: str) -> Mapping[str, 
 def _short(unit: str) -> str:
     """A unit for an axis: its first word where it is a sentence."""
     first = unit.split(maxsplit=1)[0] if unit else ""
-    return unit if len(unit) <= 14 else unit[:22] if first in ("of", "per") else first
+    return (
+        unit if len(unit) <= 14 else textwrap.shorten(unit, 40, placeholder=" …") if first in ("of", "per") else first
+    )

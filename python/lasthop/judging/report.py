@@ -11,6 +11,7 @@ from markupsafe import Markup
 from lasthop.judging._paths import varied
 from lasthop.judging._scenario import scenario_text
 from lasthop.judging._words import NOTHING, number, quantity
+from lasthop.judging._writing import written
 from lasthop.judging.figures import contest_figure, course_figure, front_figure
 from lasthop.report import figure_svg, page, section, table_html
 
@@ -31,6 +32,8 @@ MARKS: dict[str, tuple[str, str, str]] = {
 }
 #: Figures of the first page.
 _FIRST = 4
+#: Letters in the line of a table.
+_LINE = 130
 
 
 def report_html(verdicts: Verdicts) -> str:
@@ -73,7 +76,7 @@ def _grid(verdicts: Verdicts) -> Markup:
         )
         for v in verdicts.counts
     )
-    head = Markup("<p>{} case{}: {}. Lasthop {}, digest {}.</p>").format(
+    head = Markup('<p class="counted">{} case{}: {}. Lasthop {}, digest of the control {}.</p>').format(
         len(verdicts.rows),
         "" if len(verdicts.rows) == 1 else "s",
         counted,
@@ -86,7 +89,7 @@ def _grid(verdicts: Verdicts) -> Markup:
 
 
 def _first_figures(verdicts: Verdicts) -> Markup:
-    """What decides, of four cases: those that fail first, then the first of the others."""
+    """Four figures: those of the suites, then of cases, those that fail first."""
     order = list(MARKS)
     order.remove("pass")
     order.insert(order.index("shown"), "pass")
@@ -98,16 +101,16 @@ def _first_figures(verdicts: Verdicts) -> Markup:
             flagged = {f["metric"] for p in row.points for f in p["flags"]}
             metric = next((m for m in row.case.metrics if m.name in flagged), row.case.metrics[0])
             figure = contest_figure([metric], list(row.points), _controls(row, verdicts.control.name), small=True)
-            caption = f"{row.id}, {row.title}: {row.verdict}"
+            caption = f"{metric.name.replace('_', ' ')} ({row.id}, {row.title}: {row.verdict})"
             figures.append(Markup('<a href="#{}">{}</a>').format(_anchor(row), Markup(figure_svg(figure, caption))))
             continue
         point, shown = _deciding(row)
         figure = course_figure(shown, row.case.plot, small=True)
-        caption = f"{row.id}, path {point['path']}: {row.verdict}"
+        caption = f"{row.id}, {row.title}, path {point['path']}: {row.verdict}{_compares(shown)}"
         figures.append(Markup('<a href="#{}">{}</a>').format(_anchor(row), Markup(figure_svg(figure, caption))))
     if not figures:
         return Markup("")
-    return Markup(section("What decides", Markup('<div class="figures">{}</div>').format(_join(figures)), "figures"))
+    return Markup(section("Figures", Markup('<div class="figures">{}</div>').format(_join(figures)), "figures"))
 
 
 def _suite_figures(verdicts: Verdicts) -> Iterable[Markup]:
@@ -125,6 +128,15 @@ def _suite_figures(verdicts: Verdicts) -> Iterable[Markup]:
 def _controls(row: Row, candidate: str) -> list[str]:
     """The controls of a comparative row, the candidate first, then what the others get alone."""
     return [candidate, *(c for c in row.points[0]["compare"] if c != candidate)]
+
+
+def _compares(shown: Mapping[str, Any]) -> str:
+    """What the figure of a check that does not hold compares, as an end of its caption."""
+    for failed in shown.get("sides") or []:
+        texts = [side["text"] for side in failed["of"]]
+        bounds = f" (dashed: {' and '.join(texts[1:])})" if texts[1:] else ""
+        return f"; {failed['check']} compares {texts[0]}{bounds}" if texts else ""
+    return ""
 
 
 def _has_course(shown: Mapping[str, Any]) -> bool:
@@ -149,12 +161,13 @@ def _sheet(verdicts: Verdicts, row: Row) -> Markup:
             '<span class="pill {}"><span aria-hidden="true">{}</span> {}</span></header>'
         ).format(row.id, row.title, css, sign, row.verdict),
         _paragraph(row.case.about, "says"),
+        _paragraph(_sentence(row.why), "why"),
         _paragraph(f"Source: {row.source}", "test"),
-        _paragraph(_sentence(row.why), "remark"),
         *(_paragraph(_sentence(note), "remark") for note in row.notes),
         _compared(row, verdicts.control.name),
         _checks(row),
         _values(row),
+        _names(row),
         _readings(row),
         _figure(row),
         _chosen(row),
@@ -185,9 +198,10 @@ def _compared(row: Row, candidate: str) -> Markup:
         better = f", {metric.better} is better" if metric.better else ""
         better += f", {metric.by}" if metric.by else ""
         better += f": harm to {metric.harm}" if metric.harm else ""
-        parts.append(Markup("<p><b>{}</b>{}{}</p>").format(metric.name, unit, better))
+        head = Markup("<p><b>{}</b>{}{}</p>").format(metric.name, unit, better)
         columns = (*controls, *(["bound"] if bounded else []))
-        parts.append(Markup(table_html(("path", *columns), rows, ["", *["num"] * len(columns)])))
+        table = table_html(("path", *columns), rows, ["first", *["num even"] * len(columns)])
+        parts.append(Markup('<div class="metric">{}{}</div>').format(head, Markup(table)))
     figure = contest_figure(metrics, list(row.points), controls)
     caption = f"{row.id}: means and 95 % intervals by path, {_runs(row, controls)}"
     parts.append(Markup(figure_svg(figure, caption, wide=True)))
@@ -236,7 +250,7 @@ def _files(row: Row, what: str) -> Markup:
     """The files with a row's evidence."""
     names = [name for point in row.points for name in point["evidence"]]
     links = Markup(", ").join(Markup('<a href="{0}">{0}</a>').format(name) for name in names)
-    return Markup('<p class="mute">{}: {}</p>').format(what, links) if names else Markup("")
+    return Markup('<p class="test">{}: {}</p>').format(what, links) if names else Markup("")
 
 
 def _interval(found: Mapping[str, Any]) -> str:
@@ -267,7 +281,7 @@ def _holds(check: Mapping[str, Any], units: Mapping[str, str]) -> Markup:
     css, sign, word = {
         True: ("good", "✓", "holds"), False: ("bad", "✗", "does not hold"), None: ("unclear", "?", "not known"),
     }[check["holds"]]  # fmt: skip
-    value = f" {quantity(check['left'], units.get(check['name'], ''))}" if "left" in check else ""
+    value = f"\N{NO-BREAK SPACE}{quantity(check['left'], units.get(check['name'], ''))}" if "left" in check else ""
     return Markup(
         '<span class="{}" title="{}"><span aria-hidden="true">{}</span><span class="hidden">{}</span></span>{}'
     ).format(css, check.get("why", word), sign, word, value)
@@ -279,7 +293,20 @@ def _values(row: Row) -> Markup:
         return Markup("")
     units = row.case.units
     rows = [(p["path"], *(quantity(p["values"].get(n), units.get(n, "")) for n in names)) for p in row.points]
-    return Markup(table_html(("path", *names), rows, ["", *["num"] * len(names)]))
+    headers = ("path", *names)
+    if len(names) > len(rows) and sum(len(name) + 2 for name in names) > _LINE:
+        headers, *rows = zip(*[("value", *names), *rows], strict=True)
+    return Markup(table_html(headers, rows, ["", *["num"] * (len(headers) - 1)]))
+
+
+def _names(row: Row) -> Markup:
+    """What the names in a case's expressions mean, and how its metrics are measured."""
+    metrics = {m.name: m.text if m.tree is not None else f"harm to {m.harm}" for m in row.case.metrics}
+    meant = {**{name: written(tree) for name, tree in row.case.let.items()}, **metrics}
+    lines = _join(Markup("<li><code>{} = {}</code></li>").format(*pair) for pair in meant.items())
+    return (
+        Markup("<details><summary>What the names mean</summary><ul>{}</ul></details>").format(lines) if meant else lines
+    )
 
 
 def _readings(row: Row) -> Markup:
@@ -304,9 +331,11 @@ def _figure(row: Row) -> Markup:
         return Markup("")
     point, shown = _deciding(row)
     figure = course_figure(shown, row.case.plot)
-    moments = ", ".join(f"{name} at {number(at)} s" for name, at in shown["moments"].items())
+    ordered = sorted(shown["moments"].items(), key=lambda item: item[1])
+    moments = ", ".join(f"{name} at {number(at)} s" for name, at in ordered)
     caption = f"Path {point['path']}" + (f"; dotted: {moments}" if moments else "")
     caption += "; dashed: bounds of checks" if shown.get("thresholds") else ""
+    caption += _compares(shown)
     caption += "; below: the states of the control without the mistake" if shown.get("beside") else ""
     return Markup(figure_svg(figure, caption, wide=True)) + _files(row, "Evidence")
 
