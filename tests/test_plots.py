@@ -106,6 +106,47 @@ def test_a_legend_appears_only_when_there_is_something_to_tell_apart(made_up: Re
     assert legend_of(made_up.plot.cwnd("ftp", ssthresh=True)) == ["ftp", "ftp ssthresh"]
 
 
+def with_samples(number: int) -> Results:
+    """One flow with so many samples of the round-trip time, evenly spread over time and values."""
+    made_up = MadeUp()
+    tcp = made_up.table("tcp").to_pydict()
+    rows = {name: [values[0]] * number for name, values in tcp.items()}
+    rows["flow"] = ["ftp"] * number
+    rows["time_s"] = np.linspace(0, 100, number).tolist()
+    rows["rtt_sample_us"] = [100_000 + 977 * i % 400_000 for i in range(number)]
+    made_up._tables["tcp"] = pa.table(rows)
+    return Results(made_up)
+
+
+@pytest.mark.parametrize("number", [100, 10_000, 100_000])
+def test_a_sample_of_the_round_trip_time_can_be_seen(number: int) -> None:
+    """A dot of 1.2 pt is 5 pixels wide at 300 dpi, so its middle has its full colour."""
+    figure = with_samples(number).plot.rtt("ftp")
+    dots, smoothed = axes_of(figure).lines
+    assert dots.get_marker() == "."
+    assert dots.get_markersize() / 2 >= 1.2  # matplotlib draws "." with half of its size
+    assert dots.get_alpha() == 1
+    assert smoothed.get_color() != dots.get_color()
+
+
+def test_few_samples_are_drawn_larger_than_many() -> None:
+    sizes = [axes_of(with_samples(n).plot.rtt("ftp")).lines[0].get_markersize() for n in (100, 500, 10_000)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] >= 2 * sizes[2]
+
+
+def test_samples_that_were_not_recorded_are_an_error_only_when_they_are_asked_for() -> None:
+    made_up = MadeUp()
+    tcp = made_up.table("tcp")
+    column = tcp.column_names.index("rtt_sample_us")
+    none = pa.nulls(len(tcp), tcp.schema.field(column).type)
+    made_up._tables["tcp"] = tcp.set_column(column, "rtt_sample_us", none)
+    results = Results(made_up)
+    assert legend_of(results.plot.rtt("ftp")) == []
+    with pytest.raises(LasthopError, match=r"(?s)no samples of the round-trip time.*output\.tcp"):
+        results.plot.rtt("ftp", samples=True)
+
+
 def test_timeouts_are_marked() -> None:
     made_up = MadeUp()
     tcp = made_up.table("tcp").to_pydict()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from matplotlib.axes import Axes
 
 from lasthop._errors import mistake
 from lasthop.plot import _thin
@@ -97,27 +99,23 @@ class Plots:
         Args:
             flow: which flows, by name or pattern; None: all that have samples.
             t: time range (from, to) [s]; None at either end: as far as there is data.
-            samples: show each sample; None: only when one flow is shown.
+            samples: show each sample, which the table `tcp` has with `output.tcp = "ack"` or
+                `"change"`; None: only when one flow is shown.
             width: inches.
             height: inches; None: the golden ratio.
 
         Raises:
-            LasthopError: no such flow has samples in this time.
+            LasthopError: no such flow has rows in this time, or none has the samples asked for.
         """
         fig, axes = new_figure("Time (s)", "Round-trip time (ms)", width, height)
         flows = list(_by_flow(self.results.tcp, flow, t))
-        dotted = len(flows) == 1 if samples is None else samples
+        one = len(flows) == 1
+        dotted = one if samples is None else samples
+        if dotted and not self._dots_of_samples(axes, flows) and samples:
+            raise mistake("no samples of the round-trip time were recorded", "set output.tcp to 'ack' and run again")
         for name, rows in flows:
-            style = self._style(name)
-            one = len(flows) == 1
-            if dotted:
-                x, y = _xy(rows.filter(pc.is_valid(rows["rtt_sample_us"])), "rtt_sample_us", 1e-3)
-                x, y = _thin.dots(x, y)
-                colour = "#56B4E9" if one else style["color"]
-                label = "sample" if one and len(x) else "_"
-                axes.plot(x, y, ".", ms=1.5, alpha=0.6, color=colour, mew=0, label=label)
             x, y = _xy(rows.filter(pc.greater(rows["rtt_us"], 0)), "rtt_us", 1e-3)
-            axes.plot(*_thin.line(x, y), label="smoothed" if one and dotted else name, **style)
+            axes.plot(*_thin.line(x, y), label="smoothed" if one and dotted else name, **self._style(name))
         axes.set_ylim(bottom=0)
         _time_axis(axes, t)
         legend(axes)
@@ -284,6 +282,18 @@ class Plots:
         if "radio" not in self.results.table_names:
             raise mistake("this run has no radio table: it has no LTE cell, or `output.radio = false`")
         return radio_figure(self.results.radio, quantity, ue, direction, t, width, height)
+
+    def _dots_of_samples(self, axes: Axes, flows: Sequence[tuple[str, pa.Table]]) -> bool:
+        """Draws the samples of the round-trip time, and says whether there are any."""
+        valid = [rows.filter(pc.is_valid(rows["rtt_sample_us"])) for _, rows in flows]
+        taken = [_thin.dots(*_xy(rows, "rtt_sample_us", 1e-3)) for rows in valid]
+        number = sum(len(x) for x, _ in taken)
+        for (name, _), (x, y) in zip(flows, taken, strict=True):
+            one = len(flows) == 1
+            colour, alpha = ("#56B4E9", 1.0) if one else (self._style(name)["color"], 0.6)
+            label = "sample" if one and number else "_"
+            axes.plot(x, y, ".", ms=_dot_size(number), alpha=alpha, color=colour, mew=0, label=label)
+        return number > 0
 
     def _style(self, flow: str) -> dict[str, Any]:
         """Colour and dashes of a flow: the same in every figure of these results."""
@@ -484,6 +494,14 @@ def _rate_unit(top: float) -> tuple[float, str]:
 
 def _byte_unit(top: float) -> tuple[float, str]:
     return _unit(top, ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes")))
+
+
+def _dot_size(dots: int) -> float:
+    """Size of the marker "." [pt], of which a dot has half the diameter.
+
+    Many dots are small, so that they cover little, but each of them remains visible.
+    """
+    return min(5.0, max(2.4, 72 / math.sqrt(max(1, dots))))
 
 
 def _time_axis(axes: Any, t: Range) -> None:
