@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 from lasthop._progress import LINE_INTERVAL, Lines, share_bar
+from lasthop.campaign.conduct import Event
 from lasthop.cli import main
+from lasthop.cli._runs import bar
 from lasthop.harness import list_studies
 
 
@@ -90,6 +93,24 @@ def test_a_log_gets_a_line_every_ten_seconds(capsys: pytest.CaptureFixture[str])
         "download: 75% after 30 s, about 10 s to go",
     ]
     assert LINE_INTERVAL == 10
+
+
+def test_the_time_to_go_of_a_campaign_is_that_of_runs_to_be_made(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Runs found in the store take no time. A stopping rule adds runs, so the time is a lower bound then."""
+    monkeypatch.setattr("lasthop._progress.LINE_INTERVAL", 0.0)
+    with bar("sweep", shown=True) as report:
+        assert report is not None
+        report(Event.of(total=100, taken=60, made=0, failed=0, elapsed_s=0.0))
+        report(Event.of(total=100, taken=60, made=10, failed=0, elapsed_s=5.0))
+        report(Event.of(total=140, taken=60, made=20, failed=0, elapsed_s=10.0))
+    lines = [re.sub(" after [0-9]+ s", "", line) for line in capsys.readouterr().err.splitlines()]
+    assert lines == [
+        "sweep: 60 of 100 runs, 60 found",
+        "sweep: 70 of 100 runs, 60 found (2 runs/s), about 15 s to go",  # 30 runs at 2 runs/s
+        "sweep: 80 of 140 runs, 60 found (2 runs/s), at least 30 s to go",
+    ]
 
 
 def test_progress_that_is_redirected_is_lines_and_short_runs_have_none(capsys: pytest.CaptureFixture[str]) -> None:

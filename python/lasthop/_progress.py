@@ -23,21 +23,23 @@ class Lines:
         self._clock = clock
         self._began = self._last = clock()
 
-    def show(self, share: float, what: str = "") -> None:
+    def show(self, share: float, what: str = "", left: str | None = None) -> None:
         """Writes a line if it is time for one.
 
         Args:
             share: done, 0 to 1.
             what: the same in other words, such as "12 of 40 runs".
+            left: the time to go in words, "" for none; None: estimated from the share.
         """
         now = self._clock()
         if now - self._last < LINE_INTERVAL:
             return
         self._last = now
         spent = now - self._began
-        left = f", about {spent * (1 - share) / share:.0f} s to go" if 0 < share < 1 else ""
+        if left is None:
+            left = f"about {spent * (1 - share) / share:.0f} s to go" if 0 < share < 1 else ""
         done = what or f"{share:.0%}"
-        print(f"{self._label}: {done} after {spent:.0f} s{left}", file=sys.stderr, flush=True)
+        print(f"{self._label}: {done} after {spent:.0f} s{left and f', {left}'}", file=sys.stderr, flush=True)
 
 
 @contextmanager

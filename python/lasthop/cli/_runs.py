@@ -50,9 +50,10 @@ def bar(name: str, *, shown: bool) -> Iterator[Callable[[Event], None] | None]:
     if not shown or sys.stderr is None:
         yield None
         return
+    time_to_go = _TimeToGo()
     if not sys.stderr.isatty():
         lines = Lines(name)
-        yield lambda event: lines.show(event.done / max(event.total, 1), _how_far(event))
+        yield lambda event: lines.show(event.done / max(event.total, 1), _how_far(event), time_to_go.after(event))
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
@@ -62,10 +63,26 @@ def bar(name: str, *, shown: bool) -> Iterator[Callable[[Event], None] | None]:
         task = shown_bar.add_task(name, total=None, far="")
 
         def report(event: Event) -> None:
-            left = "" if event.eta_s is None else f", {_format.duration(event.eta_s)} to go"
-            shown_bar.update(task, completed=event.done, total=event.total, far=_how_far(event) + left)
+            far = ", ".join(filter(None, (_how_far(event), time_to_go.after(event))))
+            shown_bar.update(task, completed=event.done, total=event.total, far=far)
 
         yield report
+
+
+class _TimeToGo:
+    """The time to go in words. Where runs were added to the plan, more may be added."""
+
+    def __init__(self) -> None:
+        self._planned: int | None = None
+
+    def after(self, event: Event) -> str:
+        """The words for an event, "" before anything is known."""
+        if self._planned is None:
+            self._planned = event.total
+        if event.eta_s is None:
+            return ""
+        about = "at least" if event.total > self._planned else "about"
+        return f"{about} {_format.duration(event.eta_s)} to go"
 
 
 def _how_far(event: Event) -> str:
