@@ -48,6 +48,12 @@ def test_a_campaign_is_small_multiples_with_a_cursor(swept: Path, sheet: Sheet) 
         mean = next(e.mean for labels, e in estimates.items() if labels[0] == "reno")
         assert f"{mean / 1e6:.4g}" in shown
         assert page.locator(".multiple circle").count() == 4
+        key = page.locator(".values .key").first
+        swatch, whole = (found.bounding_box() for found in (key.locator("svg"), key))
+        assert swatch is not None
+        assert whole is not None
+        assert swatch["width"] < whole["width"] / 2, "the key of a value is a short line before it"
+        assert whole["height"] < 2 * swatch["height"] + 24, "on one line"
         found = Axe().run(page)
         assert found.violations_count == 0, found.generate_report()
         assert sheet.wrong == []

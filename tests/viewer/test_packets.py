@@ -66,6 +66,17 @@ def test_packets_are_zoomed_where_they_are_drawn(drive: Results, sheet: Sheet, t
     assert sheet.wrong == []
 
 
+def test_what_is_sent_at_the_last_moment_is_among_the_packets_of_the_run(
+    drive: Results, sheet: Sheet, tmp_path: Path
+) -> None:
+    sent = [row["time_s"] for row in drive.packets.to_pylist() if row["event"] == "sent"]
+    assert max(sent) == 1, "the run ends then"
+    sheet.opened(run_report(drive), tmp_path)
+    expect(sheet.page.locator("#packets")).to_contain_text(f"{len(sent):,} packets between 0 s and 1 s")
+    overview = sheet.page.locator("#overview tr", has=sheet.page.get_by_text("Sent", exact=True))
+    expect(overview.locator("td").first).to_have_text(f"{len(sent):,}")
+
+
 def test_a_packet_is_followed_by_keyboard(drive: Results, sheet: Sheet, tmp_path: Path) -> None:
     sheet.opened(run_report(drive), tmp_path)
     page = sheet.page

@@ -5,18 +5,21 @@ And what it asks for.
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from PIL import Image
 from playwright.sync_api import Browser, expect
 
 import lasthop as lh
 from lasthop import Results
 from lasthop.report import run_report, runs_report
 from lasthop.viewer import Viewer
+from lasthop.viewer._index import differences
 from tests.viewer.conftest import HANDOVER, Sheet, shown
 
 BUNDLED = sorted(p.stem for p in (Path(lh.__file__).parent / "scenarios").glob("*.toml"))
@@ -153,7 +156,43 @@ def test_runs_are_compared(sheet: Sheet, tmp_path: Path) -> None:
     row = table.locator("tbody tr", has_text="Goodput").first
     change = (rates[1] / rates[0] - 1) * 100
     expect(row.locator("small")).to_contain_text(f"{change:+.3g}"[:4].replace("-", "−"))
+    # The values of a column are below each other, whatever the difference beside them is.
+    changes = [found.bounding_box() for found in table.locator("td small").all()]
+    assert len({round(box["x"]) for box in changes if box is not None}) == 1
+    assert len(changes) > 5
     assert sheet.wrong == []
+
+
+def test_a_key_of_a_later_run_is_with_its_like() -> None:
+    scenario = lh.Scenario.load("lte-handover").with_({"scenario.duration": "100 ms"})
+    runs = [scenario.set("output.positions", True).run(), scenario.set("handover.trigger", "none").run()]
+    keys = [row["key"] for row in differences(runs)["keys"]]
+    groups = [key.partition(".")[0] for key in keys]
+    assert {"handover.trigger", "output.positions"} <= {*keys}
+    assert groups == sorted(groups, key=groups.index)
+
+
+def test_columns_beyond_the_edge_show_in_a_shadow(explained: Results, sheet: Sheet, tmp_path: Path) -> None:
+    """Also where the edge of the screen is the end of a column."""
+    sheet.opened(run_report(explained), tmp_path)
+    page = sheet.page
+    flows = page.get_by_role("region", name="Flows")
+    narrow = flows.evaluate("node => node.firstChild.getBoundingClientRect().width") - 150
+    page.set_viewport_size({"width": int(narrow), "height": 800})
+
+    def darkest() -> int:
+        """Of the pixels at the right edge, in the margin above the table."""
+        picture = Image.open(io.BytesIO(flows.screenshot())).convert("L")
+        width, height = picture.size
+        found: tuple[int, int] = picture.crop((width - 3, 0, width, height)).getextrema()  # type: ignore[assignment]
+        return found[0]
+
+    heading = flows.locator("thead th").last
+    expect(heading).not_to_be_in_viewport()
+    flows.evaluate("node => node.querySelectorAll('*').forEach((n) => { n.style.visibility = 'hidden'; })")
+    assert darkest() < 200
+    flows.evaluate("node => { node.scrollLeft = node.scrollWidth; }")
+    assert darkest() > 240, "there are no more columns"
 
 
 def test_unlike_runs_are_compared_with_a_remark(sheet: Sheet, tmp_path: Path) -> None:

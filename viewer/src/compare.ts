@@ -109,7 +109,9 @@ async function controls(runs: Run[]): Promise<{ flow: string; values: string[] }
 function cell(value: number, run: number, { unit, values }: Line): HTMLElement {
   const base = values[0]!;
   const text = unit === "share" && !Number.isNaN(value) ? `${plain(value * 100, 3)} %` : quantity(value, unit);
-  return el("td", { class: "num" }, text || "–", run > 0 && base !== 0 && !Number.isNaN(value / base) ? el("small", {}, ` ${signed((value / base - 1) * 100)} %`) : null);
+  const isKnown = base !== 0 && !Number.isNaN(value / base);
+  // An empty one keeps its place, so that the values are below each other.
+  return el("td", { class: "num" }, text || "–", run > 0 ? el("small", {}, isKnown ? ` ${signed((value / base - 1) * 100)} %` : "") : null);
 }
 
 /** Lines of a table with a row for each name; a line without a value but zero is left out. */

@@ -86,7 +86,8 @@ export async function packets(run: Run, time: TimeWindow, marking: Promise<Mark[
   const seen = (): Way[] => {
     const { from, to } = time.range;
     const found: Way[] = [];
-    const end = lowerBound(starts, to);
+    // An interval is half open; that of the whole run has what is sent at its last moment, too.
+    const end = to >= time.whole.to ? ways.length : lowerBound(starts, to);
     for (let i = lowerBound(starts, from - longest); i < end; i++) {
       const way = ways[i]!;
       if (flow.value !== "" && way.flow !== flow.value) continue;

@@ -95,6 +95,8 @@ def differences(runs: Sequence[Results]) -> dict[str, Any]:
     """
     scenarios = [_flat(_parsed(run.manifest)) for run in runs]
     keys = list(dict.fromkeys(key for scenario in scenarios for key in scenario))
+    groups = list(dict.fromkeys(key.partition(".")[0] for key in keys))
+    keys.sort(key=lambda key: groups.index(key.partition(".")[0]))  # those of a later run with their like
     found = [
         {"key": key, "values": values}
         for key in keys
