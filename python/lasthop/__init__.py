@@ -6,7 +6,7 @@
     print(r.flows.to_pylist())
     r.plot.cwnd().savefig("cwnd.pdf")
 
-Same scenario, same seed, same version: the same bytes, on any machine, with any number of workers.
+The same scenario, seed and version give the same bytes, with any number of workers.
 """
 
 TYPE_CHECKING = False  # the command takes over signals after this module: it imports nothing but builtins

@@ -26,8 +26,8 @@ def scenario_file(scenario: str | PathLike[str]) -> Path:
     A path takes precedence where such a file exists.
 
     Raises:
-        LasthopError: neither; a text with a slash or a dot is always a path, and where it is the
-            name of a bundled scenario with `.toml`, the message has that name.
+        LasthopError: there is neither. A text with a slash or a dot is always a path; where it is
+            the name of a bundled scenario with `.toml`, the message has that name.
     """
     return _file(scenario, "scenario", bundled())
 
@@ -38,8 +38,8 @@ def campaign_file(campaign: str | PathLike[str]) -> Path:
     A path takes precedence where such a file exists.
 
     Raises:
-        LasthopError: as for `scenario_file`; of the name of a bundled scenario the message says how
-            to vary it.
+        LasthopError: as for `scenario_file`. For the name of a bundled scenario the message says
+            how to vary this scenario.
     """
     name = str(campaign)
     if name in bundled() and name not in campaigns() and not is_there(Path(campaign)):

@@ -1,10 +1,10 @@
 """Start and end of the command: what SIGINT, SIGTERM and SIGHUP do.
 
 While the modules are imported there is nothing to clean up, so a signal ends the process at once.
-Afterwards a signal raises `Stopped` in the main thread, which removes what is not finished on its
-way out. A thread watches that this happens: where the main thread does not come back to Python soon
-(it reads a slow file, or writes a large table), the thread removes unfinished result folders and
-ends the process.
+Afterwards a signal raises `Stopped` in the main thread, which removes unfinished results and ends.
+A second thread checks this: where the main thread does not return to Python soon (it reads a slow
+file, or writes a large table), the second thread removes unfinished result folders and ends the
+process.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Mistakes found on the Python side, in the one exception that the core raises too."""
+"""Mistakes that the Python code finds, raised as the same exception as those of the core."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def mistake(message: str, help: str | None = None, kind: type[LasthopError] = La
 
 
 def in_sentences(error: LasthopError) -> str:
-    """What is wrong and the remedies, as a page says them; a terminal has `str(error)`."""
+    """The mistakes and the remedies as sentences for a page; a terminal shows `str(error)`."""
     found = getattr(error, "diagnostics", None) or []
     texts = [text.strip() for d in found for text in (d["message"], d["help"]) if text]
     return " ".join(f"{text[:1].upper()}{text[1:].rstrip('.')}." for text in texts) or str(error)

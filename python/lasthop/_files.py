@@ -1,8 +1,8 @@
 """Files and folders that appear whole or not at all; the core writes them.
 
-Both are written beside their name as `NAME.PROCESS.partial` and renamed when all is written: a full
-disk or Ctrl-C leaves what was there before. Symbolic links stand for what they point to; a device
-or a pipe is refused.
+Both are written as `NAME.PROCESS.partial` in the same folder, and renamed when they are complete:
+after a full disk or Ctrl-C the earlier file or folder is unchanged. Symbolic links are followed; a
+device or a pipe is refused.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ def write_all_whole(files: Mapping[Path, str | bytes]) -> list[str]:
     """Writes files, with the folders that they need: all of them, or none.
 
     Returns:
-        A sentence for each unfinished file of these names that a killed process had left: it was
-            removed, or why not.
+        A sentence for each unfinished file of these names that a killed process had left: that it
+        was removed, or why it was not.
 
     Raises:
-        LasthopError: one of them is a folder or no regular file, or cannot be written.
+        LasthopError: one of the names is that of a folder or of something else than a regular file,
+            or a file cannot be written.
     """
     return _core.write_files([(p, c.encode() if isinstance(c, str) else c) for p, c in files.items()])
 
 
 class Earlier(NamedTuple):
-    """What a folder holds that may be replaced."""
+    """The content of a folder that may be replaced."""
 
     #: A JSON object in it, by which it is recognised.
     file: str
@@ -43,11 +44,11 @@ class Earlier(NamedTuple):
 
 @contextmanager
 def whole_folder(path: Path, replaces: Earlier | None = None) -> Iterator[Path]:
-    """Yields the folder to write in, which becomes `path` at the end of the block.
+    """Yields a folder to write into, which is renamed to `path` at the end of the block.
 
     Args:
         path: absent, empty, or an earlier folder that may be replaced.
-        replaces: what such an earlier folder holds; None: no folder is replaced.
+        replaces: the content by which an earlier folder is recognised; None: no folder is replaced.
 
     Raises:
         FolderInUseError: `path` holds something else, or is being written.
@@ -66,12 +67,12 @@ def whole_folder(path: Path, replaces: Earlier | None = None) -> Iterator[Path]:
 
 @contextmanager
 def claimed(folder: Path, what: str) -> Iterator[None]:
-    """Keeps other processes from making `what`, some files in `folder`, while the block runs.
+    """Prevents other processes from writing `what`, some files in `folder`, during the block.
 
     `folder` is made where it is missing, and removed at the end if it is empty.
 
     Raises:
-        FolderInUseError: another process is making them.
+        FolderInUseError: another process is writing them.
     """
     claim = _core.ResultFolder.claim(folder, what)
     try:
@@ -81,7 +82,7 @@ def claimed(folder: Path, what: str) -> Iterator[None]:
 
 
 def is_there(path: Path) -> bool:
-    """Whether `path` is a file or folder; a name that is too long for one is none."""
+    """Whether `path` is a file or folder; False where the name is too long for one."""
     try:
         return path.exists()
     except OSError:

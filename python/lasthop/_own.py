@@ -1,4 +1,4 @@
-"""Policies of one's own: what is read from a class before a run makes objects of it.
+"""Policies of the user: what is read from a class before a run makes objects of the class.
 
 Congestion controls, rate controls of media and schedulers are such policies.
 """
@@ -51,7 +51,7 @@ class Definition:
 
 
 def is_rate_control(make: object) -> bool:
-    """Whether it is a class of rate controls of media."""
+    """Whether the class is a rate control of media."""
     return inspect.isclass(make) and issubclass(make, RateControl)
 
 

@@ -1,4 +1,4 @@
-"""Progress on stderr: a bar on a terminal, a line now and then elsewhere."""
+"""Progress on stderr: a bar on a terminal, otherwise a line every ten seconds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LINE_INTERVAL = 10.0
 
 
 class Lines:
-    """Progress for a log: a line on stderr every ten seconds, none for what takes less."""
+    """Progress for a log: a line on stderr every ten seconds; shorter work has none."""
 
     def __init__(self, label: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._label = label
@@ -28,8 +28,8 @@ class Lines:
 
         Args:
             share: done, 0 to 1.
-            what: the same in other words, such as "12 of 40 runs".
-            left: the time to go in words, "" for none; None: estimated from the share.
+            what: the progress in words, such as "12 of 40 runs".
+            left: the remaining time in words, "" for none; None: estimated from the share.
         """
         now = self._clock()
         if now - self._last < LINE_INTERVAL:

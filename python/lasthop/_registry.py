@@ -17,10 +17,10 @@ LATE_SHARE = 0.01
 
 
 def losses_of_devices(live: object) -> list[str]:
-    """What devices of a run in real time lost outside the simulation: a sentence for each node.
+    """Packets that devices lost outside the simulation in a run in real time: a sentence per node.
 
     Args:
-        live: `live` of summary.json; of anything else there is nothing to say.
+        live: the value of `live` in summary.json; the result for any other value is empty.
     """
     texts = {
         "lost_before_entry": "{} packets of {} were lost before they entered: its device's queue was full",
@@ -39,7 +39,8 @@ def share_behind(live: object) -> float:
     """The share of the time for which a run in real time was behind by more than its limit.
 
     Args:
-        live: `live` of summary.json; 0 of anything else, and of runs that did not measure it.
+        live: the value of `live` in summary.json. The share is 0 for any other value, and for runs
+            that did not measure it.
     """
     lateness = live.get("lateness") if isinstance(live, dict) else None
     behind = lateness.get("behind_limit_s") if isinstance(lateness, dict) else None

@@ -1,4 +1,4 @@
-"""What a run left behind: tables, summary, manifest."""
+"""The results of a run: tables, summary, manifest."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class Results:
         """Opens the folder of a finished run. Tables are read at their first use.
 
         Raises:
-            LasthopError: it is no such folder, it is damaged, or a version of Lasthop wrote it
-                whose format of results this one does not read.
+            LasthopError: the folder is not that of a finished run, it is damaged, or another
+                version of Lasthop wrote it in a format that this version cannot read.
         """
         path = Path(folder)
         results = cls(Folder(path), path)
@@ -74,12 +74,12 @@ class Results:
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """What was run: version, effective scenario, seed, hashes."""
+        """Version, effective scenario, seed and hashes of the run."""
         return _json_object(self._source.manifest, self._place("manifest.json"))
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The run in a few numbers."""
+        """A few numbers that summarise the run."""
         return _json_object(self._source.summary, self._place("summary.json"))
 
     @property
@@ -89,7 +89,7 @@ class Results:
 
     @property
     def reads_columns(self) -> bool:
-        """Whether a part of a table takes less time to be read than all of it."""
+        """Whether reading some columns of a table takes less time than reading the whole table."""
         return isinstance(self._source, (_core.RunOutput, Folder))
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
@@ -97,8 +97,9 @@ class Results:
 
         Args:
             name: the table.
-            columns: only those of these columns that it has, in its order; None: all of them. A
-                table of a run in memory is made column by column, so few columns take less time.
+            columns: the result has only those of these columns that the table has, in the table's
+                order; None: all columns. A table of a run in memory is made column by column, so
+                fewer columns take less time.
 
         Raises:
             LasthopError: this run did not record it.

@@ -89,12 +89,12 @@ class Scenario:
 
     @property
     def cc(self) -> Controls:
-        """The congestion controls and rate controls of your own that it uses, by name."""
+        """The congestion controls and rate controls of your own that the scenario uses, by name."""
         return dict(self._cc)
 
     @property
     def schedulers(self) -> Schedulers:
-        """The schedulers of your own that it uses, by name."""
+        """The schedulers of your own that the scenario uses, by name."""
         return dict(self._schedulers)
 
     @property
@@ -186,13 +186,13 @@ class Scenario:
         return Scenario(core, self._cc, every)
 
     def to_toml(self) -> str:
-        """The effective scenario, every default spelled out. Reading it back gives the same run."""
+        """The effective scenario, with every default. Reading this text gives the same run."""
         return self._core.to_toml()
 
     def profile_notes(self) -> str:
-        """What `scenario.profile` has set, from where, and what it leaves out.
+        """The values that `scenario.profile` sets, their sources, and what it leaves out.
 
-        As TOML comments.
+        The text consists of TOML comments.
         """
         found = self._core.profile_limits()
         if found is None:
@@ -216,17 +216,17 @@ class Scenario:
         Args:
             out: a folder for the results (Parquet tables, summary, manifest). With it, memory
                 does not grow with the length of the run; without it, the tables are kept in memory.
-                Folders that killed runs left beside it are removed, with a warning.
+                Unfinished folders that killed runs left beside `out` are removed, with a warning.
             progress: True shows a bar on a terminal; a function gets the share done, 0 to 1, about
                 every 50 ms or more often.
             replace: results of an earlier run in `out` are replaced, once the new ones are
                 complete.
             capture: a file for a packet capture, such as "run.pcapng"; `[output.capture]` of the
-                scenario says what it holds. Until it is complete, `.partial` stands behind its
-                name. An earlier file is replaced.
+                scenario determines its content. Until the file is complete, its name ends with
+                `.partial`. An earlier file is replaced.
             threads: how many threads share the work of the run, 1 to 256. The results are the same,
                 byte for byte. Only LTE cells use them; they help networks with many active UEs.
-                Several runs are quicker side by side (`run_many`).
+                Several runs take less time side by side (`run_many`).
 
         Raises:
             LasthopError: `threads` is out of range.
@@ -278,7 +278,7 @@ class Scenario:
             step: distance of neighbouring places [m], above 0; at most 4 million places.
             area: x and y of the lower left, then of the upper right corner [m]; None: all sites and
                 the ground around them.
-            height: of the receiver [m], 0 to 100,000; None: the UE's.
+            height: height of the receiver [m], 0 to 100,000; None: that of the UE.
             ue: the UE table whose receiver is moved over the grid; None: the first.
             progress: True shows a bar on a terminal; a function gets the share done, 0 to 1.
 
@@ -340,8 +340,8 @@ def run_many(
     time, because they share one interpreter.
 
     Args:
-        scenarios: what to run.
-        jobs: how many at a time, from 0 on; 0: one per core.
+        scenarios: the scenarios to run.
+        jobs: number of runs at a time, from 0 on; 0: one per core.
         outs: a folder for each run's results; None: they stay in memory.
         progress: called with (runs done, runs in all).
 

@@ -1,4 +1,4 @@
-"""A world in progress: step, look, change, go on."""
+"""A run that its caller advances step by step, and may read and change between the steps."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Simulation:
         print(sim.tcp_info("ftp")["snd_cwnd"])
         results = sim.finish()
 
-    One thread, the one that made it, uses a simulation; every other gets a RuntimeError. A forked
-    child may go on with a copy that keeps its results in memory; with one that writes a folder it
-    gets a RuntimeError.
+    Only the thread that made a simulation may use it; any other thread gets a RuntimeError. A
+    forked child process may continue with its copy of a simulation that keeps its results in
+    memory; with a simulation that writes a folder it gets a RuntimeError.
     """
 
     def __init__(
@@ -70,8 +70,8 @@ class Simulation:
     def step_until(self, t: float | str) -> None:
         """Runs up to `t`: seconds, or text with a unit such as `"30 s"`.
 
-        A change made after the call is in force for all that happens at `t`. Beyond the scenario's
-        end the run stops there.
+        A change made after the call applies to all events at `t`. A `t` beyond the scenario's end
+        stops the run at the end.
 
         Raises:
             LasthopError: `t` is before `now`, negative or no time.
@@ -94,7 +94,7 @@ class Simulation:
         """Starts a flow, fault or snoop agent now: `sim.start("flow.ftp")`.
 
         Raises:
-            LasthopError: there is none of this name.
+            LasthopError: nothing has this name.
         """
         self._world.start(name)
 
@@ -102,7 +102,7 @@ class Simulation:
         """Stops a flow, fault or snoop agent now: `sim.stop("flow.ftp")`.
 
         Raises:
-            LasthopError: there is none of this name.
+            LasthopError: nothing has this name.
         """
         self._world.stop(name)
 

@@ -1,9 +1,7 @@
-"""What the values of a user's Python code depend on: its sources and its libraries.
+"""What the values of a user's Python code depend on: sources, and versions of libraries.
 
-Of libraries their versions.
-
-Sources are the files of some modules and every module that they import from the package or from
-beside them, transitively. Libraries count by their versions.
+Sources are the files of some modules, and of every module that they import from the package or from
+their own folder, transitively. Libraries count by their versions.
 """
 
 from __future__ import annotations

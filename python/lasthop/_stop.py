@@ -27,7 +27,8 @@ _within: list[float] = []
 class Stopped(KeyboardInterrupt):
     """A signal requested the end of the process.
 
-    Derived from KeyboardInterrupt: whatever cleans up after Ctrl-C cleans up after every signal.
+    Derived from KeyboardInterrupt: code that cleans up after Ctrl-C also cleans up after every
+    other signal.
     """
 
     def __init__(self, number: int = signal.SIGINT, left: str = _NOTHING) -> None:
@@ -39,9 +40,9 @@ class Stopped(KeyboardInterrupt):
 
 @contextmanager
 def leaving(words: Callable[[], str], within: float | None = None) -> Iterator[None]:
-    """Encloses the work and the output of a command: a signal during it prints these words.
+    """Encloses the work and the output of a command: a signal during the block prints `words`.
 
-    Standard output is flushed at the end, so that a wait for a slow reader falls into this block.
+    Standard output is flushed at the end, so that a wait for a slow reader is within the block.
 
     Args:
         words: what the command has left so far.
@@ -62,7 +63,7 @@ def leaving(words: Callable[[], str], within: float | None = None) -> Iterator[N
 
 
 def making(what: str, path: str | os.PathLike[str]) -> Callable[[], str]:
-    """For `leaving`: `what` is complete in `path` as soon as something new is there.
+    """For `leaving`: `what` counts as complete as soon as `path` has a new file or folder.
 
     Until then there is no result.
     """
@@ -85,7 +86,7 @@ def _identity(path: str | os.PathLike[str]) -> tuple[int, int] | None:
 
 
 def number_of(error: BaseException) -> int:
-    """The signal behind an exception; Ctrl-C where it does not say."""
+    """The signal that caused an exception; SIGINT (Ctrl-C) where the exception does not say."""
     return next((e.number for e in _behind(error) if isinstance(e, Stopped)), int(signal.SIGINT))
 
 
@@ -105,7 +106,7 @@ def clean_within() -> float:
 
 
 def message(number: int, left: str = _NOTHING) -> str:
-    """What the user reads: which signal, and what is left."""
+    """The message for the user: which signal came, and what the command has left."""
     name = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
     return f"stopped by {name}; {left}"
 

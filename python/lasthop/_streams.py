@@ -1,6 +1,6 @@
 """Standard output and error of the command.
 
-A reader may have closed, may not read, or there may be none.
+The reader of a stream may have closed it, may not read, or may not exist.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _Descriptor(io.FileIO):
 
 
 def write_soon(number: int, data: bytes) -> bool:
-    """Writes what a reader takes within a fraction of a second; True if that was all."""
+    """Writes as much as the reader takes within a fraction of a second; True if this was all."""
     import select
 
     if sys.platform == "win32":  # there only sockets can be waited for

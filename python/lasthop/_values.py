@@ -66,10 +66,11 @@ def assignments(overrides: Overrides, keywords: Mapping[str, Value] | None = Non
 def plain_text(text: str, what: str) -> str:
     """`text`, if it is valid.
 
-    A Python text can hold half of a character, or stand for octets that are not UTF-8.
+    A Python text can contain half of a character (a surrogate), or represent octets that are not
+    UTF-8.
 
     Raises:
-        LasthopError: it is none; the message shows the place.
+        LasthopError: the text is not valid; the message shows the place.
     """
     try:
         text.encode()
@@ -88,7 +89,7 @@ def whole_number(value: Any, what: str, least: int, most: int | None = None) -> 
 
     Raises:
         LasthopError: it is out of this range.
-        TypeError: it is no whole number.
+        TypeError: it is not a whole number.
     """
     number = operator.index(value)
     if number < least or (most is not None and number > most):

@@ -1,14 +1,14 @@
-"""A campaign with the files that it names, so that what was run can be run again.
+"""A campaign with the files that it names, so that the same runs can be made again.
 
-From any folder, and after an edit of the originals.
+They can be made from any folder, and after an edit of the original files.
 
     DIR/campaign.toml   the campaign, every default spelled out
     DIR/files/          the base scenario, own code with what it imports from beside it, traces and
     tracks
 
-Copies lie to one another as the originals do, so relative paths in a scenario and imports of a
-module mean the same. What a scenario names by an absolute path stays there. A bundled scenario is
-named, not copied.
+The copies have the same relative positions as the originals, so relative paths in a scenario and
+imports of a module lead to the same files. Files that a scenario names by an absolute path are not
+copied. A bundled scenario is named, not copied.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 
 class Bundle:
-    """What a campaign names, and where its copies lie.
+    """The files that a campaign names, and the places of their copies.
 
     Attributes:
-        base: what `campaign.base` says then.
-        places: what entries of `[cc]`, `[scheduler]` and `python` of metrics say then, by table and
-            name.
-        stays: what cannot be copied, because it has no file of its own: its names.
+        base: the value of `campaign.base` in the copy.
+        places: the entries of `[cc]` and `[scheduler]`, and the values of `python` of metrics, in
+            the copy, by table and name.
+        stays: names of objects that cannot be copied, because they have no file of their own.
     """
 
     def __init__(self, campaign: Campaign) -> None:

@@ -30,9 +30,9 @@ _TOGETHER_S = 0.02
 
 
 class Ray:
-    """Tasks of a Ray cluster.
+    """Runs as tasks of a Ray cluster.
 
-    That of `RAY_ADDRESS`, or of `ray.init` before, or one of this machine alone.
+    The cluster is that of `RAY_ADDRESS`, or of an earlier `ray.init`, or one of this machine alone.
 
     Args:
         workers: how many runs at a time; 0: as many as the cluster has processors, also when it
@@ -63,12 +63,12 @@ class Ray:
     def workers(self) -> int:
         """How many runs it makes at a time.
 
-        As many as the cluster has processors now, or as `jobs` says.
+        The number is `jobs`, or the number of processors that the cluster has now.
         """
         return self._limit or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def run(self, work: WorkOf[T, R], tasks: Iterator[T]) -> Generator[tuple[T, R | Failure], None, None]:
-        """See `Executor.run`. Twice as many tasks as there are processors are at Ray."""
+        """See `Executor.run`. Ray has twice as many tasks as there are processors."""
         ray = self._ray
         remote = ray.remote(num_cpus=1, max_retries=RETRIES)(_guarded)
         there = ray.put(work)

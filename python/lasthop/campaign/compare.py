@@ -1,14 +1,13 @@
 """Paired comparison of variants that share their random numbers.
 
-Differences, intervals, and what is undecided.
+It gives differences, their intervals, and the pairs for which the answer is undecided.
 
 Two variants run with the same seeds have the same channel and the same arrivals. The difference of
 a metric is taken seed by seed, and its mean has the variance of the paired differences, which is
-smaller than that of two independent sets of runs if the variants respond alike to the random
-numbers. `Difference.variance_factor` states by how much.
+smaller than that of two independent sets of runs if the variants respond in the same way to the
+random numbers. `Difference.variance_factor` is the ratio of the two.
 
-Over the m pairs of a comparison that have two common seeds or more (another pair has no interval
-that could be wrong):
+For the m pairs of a comparison that have two common seeds or more (other pairs have no interval):
 
 * `interval` is the Student t interval at the level 1 - (1 - level) / m. By Bonferroni's inequality
   all of the intervals together cover their means with at least the level, whatever the dependence
@@ -22,15 +21,15 @@ that could be wrong):
 
 Holm's test may reject equality (`differs`) for a pair whose interval still contains zero. Intervals
 that agree with Holm's test in each case exist, but they are half-lines from zero that do not depend
-on the size of the difference: with one pair left the test spends the whole error probability on it
-and leaves none for the size of the other differences. (W. Brannath, L. Kluge, M. Scharpenberg,
-arXiv:2402.13719, discuss such intervals.) Here a pair of this kind is "undecided" with the reason
-`NOT_SETTLED`: the means differ, sign and size need more seeds.
+on the size of the difference: with one pair left the test uses the whole error probability for this
+pair, so that none remains for the sizes of the other differences. (W. Brannath, L. Kluge, M.
+Scharpenberg, arXiv:2402.13719, discuss such intervals.) Here such a pair is "undecided" with the
+reason `NOT_SETTLED`: the means differ, but sign and size need more seeds.
 
 The t interval is exact for normal differences. A difference of two runs that share their random
-numbers is closer to symmetric than either metric. Rank and sign tests are not offered: they answer
-for the median, and with n pairs their smallest two-sided p-value is 2^(1-n), 0.0625 for the five
-seeds of a common sweep.
+numbers is closer to symmetric than either metric. Rank and sign tests are not offered: they make
+statements about the median, and with n pairs their smallest two-sided p-value is 2^(1-n), 0.0625
+for the five seeds of a common sweep.
 
 Where a stopping rule has chosen the number of seeds, intervals and p-values allow for it
 (`lasthop.campaign.stopped`).
@@ -81,9 +80,9 @@ class Difference:
         p_holm: the p-value after Holm's correction over all pairs of the comparison.
         differs: whether Holm's test rejects that the means are equal.
         variance_factor: (variance of first + variance of second) / variance of the difference: how
-            many times more seeds independent runs need for an interval as narrow. Below 1, pairing
-            costs. Infinite if the difference does not vary; NaN below two pairs or if neither
-            variant varies.
+            many times more seeds independent runs need for an interval of the same width. Below 1,
+            pairing makes the interval wider. Infinite if the difference does not vary; NaN below
+            two pairs or if neither variant varies.
         variance_factor_low: lower end of its own 95 % interval; 0 without one.
         variance_factor_high: upper end; infinity without one.
         answer: "higher" if `first` is higher, "lower" if it is lower, or "undecided".
@@ -150,7 +149,7 @@ def compare(
             None.
         family: the number of differences that are reported together, if that is more than these
             pairs (the same pairs at other points of a grid, other metrics). Their intervals then
-            cover together at `level`; p-values of the others count as 1, which is the safe side.
+            cover together at `level`; p-values of the others count as 1, which is conservative.
         min_pairs: common seeds below which a pair is "undecided", at least 2.
         rule: the stopping rule that has chosen the number of seeds of each variant, by this metric
             or another one.

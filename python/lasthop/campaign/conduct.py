@@ -1,13 +1,13 @@
-"""Plan, store and executor together: what the store does not have is run, what it has is taken.
+"""Plan, store and executor together: runs are taken from the store, and missing ones are made.
 
 Runs are made in the order of their seeds, so that all points have some replications early. With a
 stopping rule each point has its own looks (`lasthop.campaign.sequential`): the runs of its next
-look follow as soon as those of the last one are there, whatever the others do.
+look begin as soon as those of the last look are complete, independently of other points.
 
-A run that fails is a row without values and a reason, and is made again by the next call. Its point
-gets no further looks in this call. A metric that has no value in a run is a fact about the run: the
-rule counts the runs that have one, up to its largest number of replications in all, and gives up a
-point that has none at its first look.
+A run that fails gives a row without values and with a reason, and the next call makes the run
+again. Its point gets no further looks in this call. That a metric has no value in a run is a result
+and not a failure: the rule counts the runs that have a value, up to its largest number of
+replications in all, and ends a point that has no value at its first look.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _TOGETHER = 16
 
 @dataclass(frozen=True)
 class Event:
-    """How far a campaign is."""
+    """The progress of a campaign."""
 
     #: Runs that are there: taken from the store, made or failed.
     done: int
@@ -84,7 +84,7 @@ class Event:
 
     @staticmethod
     def of(total: int, taken: int, made: int, failed: int, elapsed_s: float) -> Event:
-        """The event after so many runs and so much time [s]."""
+        """The event after a number of runs and a time [s]."""
         done = taken + made + failed
         rate = (made + failed) / elapsed_s if elapsed_s > 0 else 0.0
         return Event(done, total, taken, failed, elapsed_s, rate, (total - done) / rate if rate > 0 else None)
@@ -123,19 +123,19 @@ def conduct(
     """Makes the runs of a campaign that the store does not have, and returns the results.
 
     Args:
-        plan: the campaign, checked where it was made: a point that makes no scenario is a run that
-            fails.
+        plan: the campaign, which was checked when it was made. A point that gives no valid scenario
+            is a failed run.
         store: where finished runs are kept; None: `store.default_path`.
         using: an executor or its name (threads, processes, ray); None: threads, or processes where
             runs call Python code.
         jobs: runs at a time; 0: one per processor.
         threads: how many threads may share the work of a run, 1 to 256, where the campaign has
-            fewer runs than `jobs`. The results are the same. Processor times of runs are those of
-            one thread. With Ray a run has one processor, and one thread.
+            fewer runs than `jobs`. The results are the same. The processor times that are reported
+            for runs are those with one thread. With Ray a run has one processor and one thread.
         shard: (i, n): only part i of n, 1 to n. Its runs go to the store, the results are those of
             the part.
         out: the folder of the results, written at the end; None: they stay in memory.
-        force: results in `out` that this campaign would not give again are replaced, see
+        force: replaces results in `out` even if this campaign would not give them again, see
             `results.check_target`.
         command: the words that started the campaign, for campaign.json.
         time_limit_s: time after which a run is given up [s]: a failure with a reason; None: never.
@@ -542,7 +542,7 @@ def _place(plan: Plan, rule: Rule | None) -> int:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a campaign would take, as measured on some of its runs."""
+    """The time and disk space that a campaign would need, as measured on some of its runs."""
 
     #: Runs in all: the least and the most that a stopping rule may ask for.
     runs: tuple[int, int]
@@ -576,10 +576,10 @@ def dry_run(
 ) -> Estimate:
     """Estimates time and disk from some of the missing runs. Writes nothing.
 
-    They are spread evenly over those that are missing.
+    These probes are spread evenly over the missing runs.
 
-    Runs of different points take different times, and the probes are few: the estimate says so by
-    its spread. With fewer missing runs than processors the time is that of the longest.
+    Runs of different points take different times, and the probes are few, so the estimate includes
+    its spread. With fewer missing runs than processors the time is that of the longest run.
 
     Args:
         plan: the campaign.
@@ -627,9 +627,9 @@ def estimate(
     probes: int = PROBES,
     failed: Sequence[str] = (),
 ) -> Estimate:
-    """What runs would take, by some of the missing ones. Writes nothing.
+    """Estimates the cost of runs from some of the missing runs. Writes nothing.
 
-    They are spread evenly over those that are missing.
+    These probes are spread evenly over the missing runs.
 
     Args:
         makes: makes the probes.

@@ -1,6 +1,6 @@
 """`Campaign`: what is run, over which axes and seeds, and what is kept of each run.
 
-It is checked before the first run.
+A campaign is checked before the first run.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _CAMPAIGN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\Z")
 
 @dataclass(frozen=True)
 class Given:
-    """Objects that a campaign was given in Python, in place of what its text names."""
+    """Python objects that were given to a campaign, in the place of names in its text."""
 
     base: Scenario | None = None
     cc: Mapping[str, Any] = field(default_factory=dict)
@@ -105,11 +105,11 @@ class Campaign:
             `until`.
         until: the stopping rule, such as "ci95(goodput) < 2 %".
         keep: tables that are kept whole of every run.
-        where: conditions on the labels of the axes; a point stays where all hold.
+        where: conditions on the labels of the axes; only points that meet all of them are run.
         cc: congestion controls or rate controls of your own: classes, or texts "FILE.py:CLASS".
         schedulers: schedulers of your own: classes, or texts "FILE.py:CLASS".
         figures: tables with the keys of `[figure.NAME]` by name.
-        limit: more runs than this are refused; None: 100,000.
+        limit: a campaign with more runs than this is refused; None: 100,000.
         folder: where files that are named in texts are looked for; None: the current folder.
 
     Raises:
@@ -172,9 +172,10 @@ class Campaign:
             path: a TOML file, or the name of a bundled campaign such as "bufferbloat" where there
                 is no such file.
             set: keys to override, a mapping or texts `key=value`. A key of the campaign's own
-                tables (`campaign.seeds`, `axis.cc.values`) changes the file, any other is a
-                scenario's key and changes each run.
-            limit: more runs than this are refused; None: what the file says, else 100,000.
+                tables (`campaign.seeds`, `axis.cc.values`) overrides the file's value; any other
+                key is a scenario key and is set in each run.
+            limit: a campaign with more runs than this is refused; None: the limit of the file, else
+                100,000.
 
         Raises:
             LasthopError: the file has a mistake; the message shows where and what to do.
@@ -256,17 +257,17 @@ class Campaign:
 
     @property
     def description(self) -> str:
-        """One sentence on what it shows; may be empty."""
+        """One sentence on what the campaign shows; may be empty."""
         return str(self._content["campaign"].get("description", ""))
 
     @property
     def folder(self) -> Path:
-        """Where relative paths in it start."""
+        """The folder from which relative paths in the campaign start."""
         return self._file.folder
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        """What is varied, in the order of the file."""
+        """The axes, in the order of the file."""
         return self._axes
 
     @property
@@ -310,7 +311,7 @@ class Campaign:
 
     @property
     def held_by_gil(self) -> bool:
-        """Whether runs call Python code: then threads would wait for one another."""
+        """Whether runs call Python code, so that threads would wait for one another."""
         return bool(self._cc or self._schedulers) or any(m.needs_processes for m in self._measures)
 
     @property
@@ -329,23 +330,23 @@ class Campaign:
         return own.together(self._codes.values())
 
     def code_of(self, scenario: Scenario) -> str:
-        """As `code`, of those policies alone that a scenario uses.
+        """As `code`, of only those policies that a scenario uses.
 
-        An edit of the others repeats none of its runs.
+        After an edit of other policies the scenario's runs are not repeated.
         """
         return own.together(self._codes[name] for name in scenario.core.own_policies() if name in self._codes)
 
     @cached_property
     def digest(self) -> str:
-        """Names the campaign by all that its results depend on, as hex.
+        """Digest of all that the results of the campaign depend on, as hex.
 
-        Not by its description and figures.
+        Description and figures are not part of it.
         """
         return self._digest(self.seeds, str(self._until))
 
     @cached_property
     def subject(self) -> str:
-        """As `digest`, but equal for two campaigns that differ in seeds or rule alone."""
+        """As `digest`, but equal for two campaigns that differ only in seeds or rule."""
         return self._digest()
 
     @cached_property
@@ -368,8 +369,8 @@ class Campaign:
         """The scenario of a run: base, `[set]`, the point's overrides, the seed, own policies.
 
         Raises:
-            LasthopError: the point makes no scenario (only where a campaign has too many points to
-                try all before).
+            LasthopError: the point gives no valid scenario (only where a campaign has too many
+                points to try all of them before).
         """
         core = self._common.core.with_set([*job.point.overrides, f"scenario.seed={job.seed}"])
         return Scenario(core, self._cc, self._schedulers)
@@ -394,13 +395,13 @@ class Campaign:
             out: a folder for the results, figures and report; None: results stay in memory.
             store: where finished runs are kept; None: the folder of the variable LASTHOP_STORE,
                 else `results/store`.
-            using: who makes the runs: "threads", "processes" or "ray"; None: threads, or processes
-                where Python code takes part.
+            using: how the runs are made: "threads", "processes" or "ray"; None: threads, or
+                processes where runs call Python code.
             jobs: runs at a time; 0: one per processor.
             threads: how many threads may share the work of a run, 1 to 256, where the campaign has
                 fewer runs than `jobs`. The results are the same. Only LTE cells use them.
             shard: (i, n): only part i of n, 1 to n.
-            force: results in `out` that this campaign would not give again are replaced.
+            force: replaces results in `out` even if this campaign would not give them again.
             time_limit_s: time after which a run is given up [s]: a failure with a reason; None:
                 never.
             finished_only: no run is made: the results are those of the runs that the store has,
@@ -430,15 +431,15 @@ class Campaign:
         return dry_run(self, store, using=using, jobs=jobs)
 
     def results(self, out: str | PathLike[str] | None = None) -> pa.Table:
-        """The results that a run of this campaign has left.
+        """The results that an earlier run of this campaign has written.
 
-        A row for each point and seed, with units.
+        They have a row for each point and seed, with units.
 
         Args:
             out: their folder; None: `results/NAME`, where `lasthop sweep` leaves them.
 
         Raises:
-            LasthopError: there are none, they are those of another campaign, or they are
+            LasthopError: there are no results, they are those of another campaign, or they are
                 incomplete.
         """
         found = CampaignResults.load(Path(out) if out is not None else Path("results") / self.name)
@@ -452,22 +453,22 @@ class Campaign:
         return found.table()
 
     def to_toml(self) -> str:
-        """The campaign as TOML, with overrides applied and every default spelled out.
+        """The campaign as TOML, with overrides applied and with every default.
 
         Comments are not kept.
         """
         return self._text(self.base_named, {})
 
     def bundle(self, folder: Path) -> tuple[str, bool]:
-        """As `to_toml`, to be run from a file in `folder`.
+        """As `to_toml`, for a file in `folder` from which the campaign can be run.
 
         Args:
-            folder: it gets copies of the files that the campaign names: base, own code, traces and
-                tracks.
+            folder: the folder that gets copies of the files that the campaign names: base, own
+                code, traces and tracks.
 
         Returns:
-            The text, and whether it can be run: not where a class or a function has no file of its
-                own.
+            The text, and whether it can be run. It cannot where a class or a function has no file
+            of its own.
 
         Raises:
             LasthopError: a file cannot be copied.
@@ -486,13 +487,13 @@ class Campaign:
 
     @property
     def given_base(self) -> Scenario | None:
-        """The base scenario where the campaign was given an object; None: it has a name."""
+        """The base scenario, if it was given as an object; None: it was given as a name."""
         return self._given.base
 
     def own_code(self) -> dict[tuple[str, str], tuple[Callable[..., Any], own.Place | None]]:
-        """Classes and functions of the user's, and where each was loaded from.
+        """Classes and functions of the user, and where each was loaded from.
 
-        By table of the campaign and name.
+        They are listed by table of the campaign and by name.
         """
         found: dict[tuple[str, str], tuple[Callable[..., Any], own.Place | None]] = {
             (table, name): (made, self._loaded_from(table, name))
@@ -801,9 +802,9 @@ class Campaign:
 
 @contextmanager
 def remedies() -> Iterator[None]:
-    """Gives a mistake in the keys or types of a campaign a remedy where it has none.
+    """Adds a remedy to a mistake in the keys or types of a campaign where it has none.
 
-    The remedy names where the key is explained.
+    The remedy names the place where the key is explained.
     """
     try:
         yield
@@ -881,7 +882,7 @@ def _objects(policies: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def named_axes(axes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Axes by name: a scenario key gives its last part, or more of it where two would be equal."""
+    """Axes by name: that of a scenario key is its last part, or more parts where two are equal."""
     found: dict[str, dict[str, Any]] = {}
     for key, values in axes.items():
         if isinstance(values, Mapping):
@@ -912,7 +913,7 @@ def campaign_text(
 ) -> str:
     """A campaign as TOML text.
 
-    What is None in its head is left out, and what is empty unless it is `spelled_out`.
+    Keys of the head that are None are left out, and empty ones unless `spelled_out` is true.
     """
     keys = {k: v for k, v in head.items() if v is not None and (spelled_out or v not in ("", []))}
     lines = ["[campaign]", *_keys(keys)]

@@ -1,12 +1,12 @@
-"""Who makes the runs, behind one small interface.
+"""The executors, which make the runs, with one common interface.
 
-Threads of this process, worker processes, or a Ray cluster.
+They use threads of this process, worker processes, or a Ray cluster.
 
     for task, made in executor.run(work, tasks): ...
 
-Each takes a task when it has space for one, so few wait, and gives outcomes in any order. What is
-made of a task depends on the task alone, so the results of a campaign do not depend on the
-executor.
+An executor takes a task when it has space for one, so few tasks wait, and yields outcomes in any
+order. The result of a task depends on the task alone, so the results of a campaign do not depend on
+the executor.
 """
 
 from __future__ import annotations
@@ -77,9 +77,11 @@ class Executor(Protocol):
         """Does the work for each task.
 
         Args:
-            work: what is done; where it runs in other processes, it pickles.
-            tasks: read for the next task when there is space. An iterator that has ended is asked
-                again after each outcome, so it may go on: outcomes can lead to further tasks.
+            work: the function that is applied to each task. Where it runs in other processes, it
+                must pickle.
+            tasks: an iterator, from which the next task is taken when there is space. After it has
+                ended it is asked again after each outcome, because outcomes can lead to further
+                tasks.
 
         Yields:
             Each task with its result or its failure, in any order. Closing the generator stops all
@@ -106,8 +108,7 @@ def executor(name: str | None, jobs: int = 0, by_processes: bool = False, limit_
             the cluster.
         by_processes: whether runs hold the interpreter's lock, so that threads would wait for one
             another.
-        limit_s: time after which a run is given up [s], a failure; None: it may take as long as it
-            takes.
+        limit_s: time after which a run is ended and counts as failed [s]; None: no limit.
 
     Raises:
         LasthopError: there is no executor of that name, `jobs` is below 0, `limit_s` is not above
@@ -154,7 +155,7 @@ class Threads:
     def run(self, work: WorkOf[T, R], tasks: Iterator[T]) -> Generator[tuple[T, R | Failure], None, None]:
         """See `Executor.run`.
 
-        One task waits for each thread, so that none idles while outcomes are looked at.
+        One task waits for each thread, so that no thread is idle while outcomes are processed.
         """
         stopped = threading.Event()
         inbox: queue.SimpleQueue[_Given[T] | None] = queue.SimpleQueue()
@@ -288,8 +289,8 @@ def _end(crew: Sequence[_Thread[T, R]], inbox: queue.SimpleQueue[_Given[T] | Non
 class Processes:
     """Worker processes of this machine, each with an interpreter of its own.
 
-    A worker that ends early loses the run that it was making: a failure with a reason. Another
-    takes its place.
+    If a worker ends early, the run that it was making is a failure with a reason, and another
+    worker is started.
     """
 
     name = "processes"
@@ -469,12 +470,12 @@ def _speak_to_stderr() -> None:
 
 
 def refuse_in_worker() -> None:
-    """Ends a worker process that would begin a campaign by importing its script.
+    """Ends a worker process that would begin a campaign because it imports the user's script.
 
-    The script is the one that has begun a campaign.
+    This is the script that has begun the campaign in the parent process.
 
     Raises:
-        SystemExit: this process is such a worker; its parent says what is wrong.
+        SystemExit: this process is such a worker; its parent reports what is wrong.
     """
     if getattr(current_process(), "_inheriting", False):
         raise SystemExit(_NO_GUARD)
@@ -528,7 +529,7 @@ class _Then(Iterator[T]):
 
 
 def parse_shard(text: str) -> tuple[int, int]:
-    """Which part of a campaign: `2/8` is the second of eight.
+    """The part of a campaign that a text names: `2/8` is the second of eight.
 
     Raises:
         LasthopError: the text has another form, or the first number is not 1 to the second.

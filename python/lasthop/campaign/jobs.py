@@ -56,7 +56,7 @@ class Measure(Protocol):
 
     @property
     def text(self) -> str:
-        """What it is made of, as the campaign says it: an expression, or file and function."""
+        """Its definition as the campaign writes it: an expression, or file and function."""
 
     @property
     def tables(self) -> frozenset[str]:
@@ -64,17 +64,14 @@ class Measure(Protocol):
 
     @property
     def identity(self) -> str:
-        """Equal for two measures that have the same value in each run.
+        """A digest of all that its values depend on.
 
-        A digest of all that it depends on.
+        It is equal for two measures that have the same value in each run.
         """
 
     @property
     def needs_processes(self) -> bool:
-        """Whether runs in threads would wait for it.
-
-        It then holds the interpreter's lock for long.
-        """
+        """Whether it holds the interpreter's lock for long, so that other threads wait."""
 
     def outcome(self, run: Results) -> Outcome:
         """Its value in a run [`unit`], or the reason why there is none."""
@@ -120,7 +117,7 @@ class Expression:
 
 
 class Axis(Protocol):
-    """What the results say of an axis."""
+    """The description of an axis in the results."""
 
     @property
     def name(self) -> str:
@@ -136,9 +133,9 @@ class Axis(Protocol):
 
 
 class Plan(Protocol):
-    """What a campaign says of its runs.
+    """The plan of a campaign: what its runs are and what is kept of them.
 
-    It pickles, with the code that it names: workers have it too.
+    It pickles together with the code that it names, so worker processes can use it.
     """
 
     @property
@@ -147,15 +144,15 @@ class Plan(Protocol):
 
     @property
     def description(self) -> str:
-        """What it is for."""
+        """The description of the campaign."""
 
     @property
     def digest(self) -> str:
-        """Names the campaign by its content, as hex."""
+        """Digest of the campaign's content, as hex."""
 
     @property
     def subject(self) -> str:
-        """As `digest`, but equal for two campaigns that differ in seeds or rule alone."""
+        """As `digest`, but equal for two campaigns that differ only in seeds or rule."""
 
     @property
     def ground(self) -> str:
@@ -171,10 +168,10 @@ class Plan(Protocol):
 
     @property
     def seeds(self) -> Sequence[int]:
-        """The seeds of each point; with `until`, `seed_at(0)` on are taken as it needs them."""
+        """The seeds of each point; with `until` a point takes as many of `seed_at` as it needs."""
 
     def seed_at(self, index: int) -> int:
-        """The seed of replication `index`, from 0 on; beyond `seeds` too, without repetition."""
+        """The seed of replication `index`, from 0 on; also beyond `seeds`, without repetition."""
 
     @property
     def until(self) -> Rule | None:
@@ -190,26 +187,23 @@ class Plan(Protocol):
 
     @property
     def held_by_gil(self) -> bool:
-        """Whether runs call Python code: then threads would wait for one another."""
+        """Whether runs call Python code, so that threads would wait for one another."""
 
     @property
     def code(self) -> str:
-        """Digest of the user's own policies in Python and of all that they import.
-
-        Empty without such.
-        """
+        """Digest of the user's own policies in Python and of all that they import, or empty."""
 
     def code_of(self, scenario: Scenario) -> str:
-        """As `code`, of those policies alone that a scenario uses."""
+        """As `code`, of only those policies that a scenario uses."""
 
     def scenario(self, job: Job) -> Scenario:
         """The scenario of a run: base, overrides, seed, own policies."""
 
     def to_toml(self) -> str:
-        """The campaign, every default spelled out."""
+        """The campaign as TOML, with every default."""
 
     def bundle(self, folder: Path) -> tuple[str, bool]:
-        """As `to_toml`, to be run from a file in `folder`.
+        """As `to_toml`, for a file in `folder` from which the campaign can be run.
 
         The folder gets copies of the files that the campaign names.
 
@@ -219,11 +213,11 @@ class Plan(Protocol):
 
 
 def outcomes(measures: Sequence[Measure], run: Results) -> dict[str, Outcome]:
-    """The outcomes of several measures by name, in their order; expressions read each table once.
+    """The outcomes of several measures by name, in the order of the measures.
 
     Raises:
         LasthopError: a table of the run cannot be read.
-        Exception: what a function of the user's raises.
+        Exception: an exception that a function of the user raises.
     """
     found = evaluate_all([m.metric for m in measures if isinstance(m, Expression)], run)
     return {m.name: found[m.name] if isinstance(m, Expression) else m.outcome(run) for m in measures}

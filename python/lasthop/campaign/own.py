@@ -1,7 +1,4 @@
-"""Code of the user's own that a campaign names: controls, schedulers, metrics.
-
-Metrics as Python functions.
-"""
+"""Code of the user that a campaign names: controls, schedulers, metrics as Python functions."""
 
 from __future__ import annotations
 
@@ -63,10 +60,10 @@ def _python_files(folder: Path) -> list[str]:
 def module_of(path: Path) -> ModuleType:
     """The module of a Python file, loaded again if the file has changed since.
 
-    Modules beside it can be imported while it is loaded.
+    While the module is loaded, it can import modules in its own folder.
 
     Raises:
-        LasthopError: it is no Python file, or raises an exception.
+        LasthopError: it is not a Python file, or loading it raises an exception.
     """
     real = path.resolve()
     if real.suffix != ".py":
@@ -189,7 +186,8 @@ def importing_from(folder: Path) -> Iterator[None]:
 def digest(name: str, found: Callable[..., Any], place: Place | None = None) -> str:
     """Digest of a class or function with all that it imports.
 
-    Its name, the sources of its module and of all that this imports.
+    It is computed from the name, the sources of the module, and those of all that the module
+    imports.
 
     Args:
         name: how the campaign calls it.
@@ -214,14 +212,14 @@ def digest(name: str, found: Callable[..., Any], place: Place | None = None) -> 
 
 
 def check_named(what: str, found: Callable[..., Any]) -> None:
-    """A class or function of Python's is what its module has under its name.
+    """Checks that a Python class or function is the object that its module has under its name.
 
-    Only then do sources and name say what it does. They say neither the arguments of a
-    `functools.partial`, nor the variables that an inner function or class has taken along, nor the
-    attributes of an object that can be called.
+    Only then do sources and name determine what it does. They do not determine the arguments of a
+    `functools.partial`, the captured variables of an inner function or class, or the attributes of
+    a callable object.
 
     Raises:
-        TypeError: it is something else; `what` names it.
+        TypeError: it is something else; `what` names it in the message.
     """
     module = sys.modules.get(getattr(found, "__module__", "") or "")
     known: Any = module
@@ -235,7 +233,7 @@ def check_named(what: str, found: Callable[..., Any]) -> None:
 
 
 def together(digests: Iterable[str]) -> str:
-    """One digest of several, in any order; empty without any."""
+    """One digest of several digests, in any order; empty if there are none."""
     every = sorted(digests)
     return hashlib.sha256("\n".join(every).encode()).hexdigest() if every else ""
 
@@ -259,8 +257,8 @@ class Function:
 
     Attributes:
         name: its column in the results.
-        unit: the unit of what it returns; `1` for a plain number.
-        tables: the tables that it reads, as far as it says.
+        unit: the unit of the returned number; `1` for a number without unit.
+        tables: the tables that it reads, as far as they are declared.
         call: the function: takes a `lasthop.Results`, returns a number, or None where the run has
             none.
         place: `FILE.py:NAME` and the folder of the campaign, for other processes; None: it pickles
@@ -282,7 +280,7 @@ class Function:
     def text(self) -> str:
         """File and function, independent of the folder of the file.
 
-        Only the function's name where it has no file.
+        A function without a file has its name only.
         """
         if self.place is not None:
             return self.place[0].replace("\\", "/").rpartition("/")[2]
@@ -308,9 +306,9 @@ class Function:
         return f"function {self.unit} {self.sources}"
 
     def outcome(self, run: Results) -> Outcome:
-        """What the function returns for a run [`unit`].
+        """The number that the function returns for a run [`unit`].
 
-        No value where it returns None or raises an exception.
+        There is no value where it returns None or raises an exception.
         """
         try:
             found = self.call(run)

@@ -1,8 +1,8 @@
 """What a campaign varies: axes, points and seeds.
 
-Each point has the same seeds (common random numbers): what differs between two points of one seed
-is what the axes change, as far as the simulation draws its random numbers by purpose and not in
-turn (docs, Randomness).
+Each point has the same seeds (common random numbers). Two runs with the same seed at different
+points differ only in what the axes change, as far as the simulation draws its random numbers by
+purpose and not from one stream (docs, Randomness).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Axis:
     Attributes:
         name: its name, a column of the results.
         keys: the scenario keys that it changes.
-        labels: what its values are called in the results, in order: all texts, all numbers or all
+        labels: the names of its values in the results, in order: all texts, all numbers or all
             booleans.
         unit: the unit of the labels if the values are quantities, such as "kB".
         settings: for each label the overrides `key=value`.
@@ -65,7 +65,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Seeds:
-    """The seeds of each point: those that are listed, then those after the largest of them."""
+    """The seeds of each point: the listed seeds, then those after the largest of them."""
 
     listed: tuple[int, ...]
 
@@ -77,7 +77,7 @@ class Seeds:
 
 
 def read_axes(tables: Mapping[str, Table], faults: Faults) -> tuple[Axis, ...]:
-    """The axes of a campaign file; what is wrong with them goes to `faults`."""
+    """The axes of a campaign file; mistakes in them are added to `faults`."""
     found: list[Axis] = []
     lower: dict[str, str] = {}
     for name, table in tables.items():
@@ -90,7 +90,7 @@ def read_axes(tables: Mapping[str, Table], faults: Faults) -> tuple[Axis, ...]:
 
 
 def check_name(name: str, key: Key, what: str, others: dict[str, str], faults: Faults) -> None:
-    """Whether `name` can be a column of the results.
+    """Checks whether `name` can be a column of the results.
 
     `others` has the columns so far, in small letters.
     """
@@ -346,7 +346,7 @@ class _Reader:
 
 
 def key_mistakes(key: str) -> Iterator[tuple[str, str]]:
-    """What is wrong with a scenario's key in a campaign: message and remedy."""
+    """The mistake in a scenario key of a campaign: message and remedy."""
     if "." not in key:
         yield (
             f"'{key}' is no key of a scenario that can be set",
@@ -402,7 +402,7 @@ def hides(later: str, earlier: str) -> bool:
 
 
 def grid_size(axes: Sequence[Axis]) -> int:
-    """Points of the axes, before conditions leave some out."""
+    """Number of points of the axes, before conditions leave some out."""
     return math.prod(len(axis) for axis in axes)
 
 
@@ -474,7 +474,7 @@ def _place_rule(text: str, error: LasthopError, faults: Faults) -> None:
 
 
 def read_seeds(given: Any, rule: Rule | None, explicit_min: bool, faults: Faults) -> tuple[Seeds, Rule | None]:
-    """The seeds of each point, and the rule with the `min` that they say."""
+    """The seeds of each point, and the rule with its `min` as the seeds determine it."""
     place = ("campaign", "seeds")
     count, first, listed = _seeds(given, rule, place, faults)
     if rule is not None and given is not None:

@@ -1,4 +1,4 @@
-"""SQL over the results of a campaign. It reads, and can do nothing else."""
+"""SQL over the results of a campaign. Queries can read, and can do nothing else."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ class Answer:
 def asked(sql: str, tables: Mapping[str, Any]) -> Iterator[Answer]:
     """The answer to one SQL query, batch by batch, for the block.
 
-    The dialect is DuckDB's, which is close to PostgreSQL's. Arrow tables are read where they are,
-    without a copy; of a Parquet file only the columns that the query names. Memory is that of the
-    query itself, as in a sort or a join, and of a batch of rows.
+    The dialect is DuckDB's, which is close to PostgreSQL's. Arrow tables are read without a copy;
+    from a Parquet file only the columns are read that the query names. The memory needed is that of
+    the query itself, as in a sort or a join, and of a batch of rows.
 
     Args:
         sql: one SELECT (also WITH, FROM, DESCRIBE, EXPLAIN).
@@ -116,12 +116,10 @@ def asked(sql: str, tables: Mapping[str, Any]) -> Iterator[Answer]:
 
 
 def tables_of(folder: Path) -> dict[str, Path]:
-    """The files of the tables of a campaign's folder.
-
-    `results`, `failures`, and those that are kept.
+    """The files of the tables of a campaign's folder: `results`, `failures` and kept tables.
 
     Raises:
-        LasthopError: there is no such folder, or it is not whole.
+        LasthopError: there is no such folder, or it is incomplete.
     """
     files = {"results": folder / TABLE, "failures": folder / FAILURES}
     if not all(path.is_file() for path in (folder / ABOUT, *files.values())):

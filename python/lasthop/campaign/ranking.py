@@ -1,4 +1,4 @@
-"""Points of a campaign sorted by the mean of a metric, with the ranks that they may have."""
+"""Points of a campaign sorted by the mean of a metric, with the ranks that are possible."""
 
 from __future__ import annotations
 

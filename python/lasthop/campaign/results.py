@@ -51,7 +51,7 @@ Kept: TypeAlias = "Callable[[str], Iterator[tuple[int, pa.Table]]]"
 
 @dataclass(frozen=True)
 class Row:
-    """What is known of one run."""
+    """The outcome of one run."""
 
     #: Index of the point.
     point: int
@@ -90,7 +90,7 @@ class CampaignResults:
         """Opens a folder that a campaign has left.
 
         Raises:
-            LasthopError: there is no such folder, or it is not whole.
+            LasthopError: there is no such folder, or it is incomplete.
         """
         path = Path(folder)
         if not path.is_dir():
@@ -136,8 +136,8 @@ class CampaignResults:
     def kept(self, name: str) -> pa.Table:
         """A table of `keep`, of all runs: labels and `seed` of the run, then its own columns.
 
-        A column of its own that is called as an axis is there as `TABLE.COLUMN`: with an axis `cc`,
-        `flows.cc`.
+        A column of the table that has the name of an axis is called `TABLE.COLUMN`: with an axis
+        `cc`, `flows.cc`.
 
         Raises:
             LasthopError: the campaign did not keep it.
@@ -160,7 +160,7 @@ class CampaignResults:
 
     @property
     def incomplete(self) -> str | None:
-        """What is missing, in words, of results of some of the runs only; else None."""
+        """What is missing, in words, if the results have only some of the runs; else None."""
         found = self.about.get("incomplete")
         return None if found is None else f"these are no whole results: {found['what']}"
 
@@ -192,7 +192,7 @@ class CampaignResults:
         (folder / ABOUT).write_text(text + "\n", encoding="utf-8")
 
     def tell_repeat(self, folder: Path) -> None:
-        """Notes the command that repeats the results, from any folder.
+        """Stores the command that repeats the results, from any folder.
 
         Args:
             folder: where the results will be.
@@ -241,19 +241,19 @@ class CampaignResults:
 def check_target(path: Path, plan: Plan, store: Path, force: bool = False, finished_only: bool = False) -> list[str]:
     """Whether the results of a campaign may be written to a folder, asked before the first run.
 
-    Results that the campaign would give again are replaced: those of the same campaign with other
-    seeds or another rule, and those of an earlier form of it whose base, points, metrics and tables
-    it still has, also with other own code.
+    Results that the campaign would give again may be replaced: those of the same campaign with
+    other seeds or another rule, and those of an earlier version of it, if the campaign still has
+    all of the base, points, metrics and tables of that version. The user's own code may differ.
 
     Args:
         path: the folder.
         plan: the campaign.
         store: the store that it uses.
-        force: results of a campaign are replaced in any case.
-        finished_only: the new ones may be incomplete: they do not replace whole ones.
+        force: results of any campaign may be replaced.
+        finished_only: the new results may be incomplete, so they do not replace complete ones.
 
     Returns:
-        Notes for the user: that results of another form are replaced.
+        Notes for the user: that results of an earlier version are replaced.
 
     Raises:
         LasthopError: the folder holds something else, or results that this campaign would not give
@@ -301,7 +301,7 @@ def check_target(path: Path, plan: Plan, store: Path, force: bool = False, finis
 
 
 def settings_of(point: Point) -> str:
-    """Digest of what a point sets, as hex: two points may have the same labels."""
+    """Digest of the settings of a point, as hex, because two points may have the same labels."""
     return hashlib.blake2b("\n".join(point.overrides).encode(), digest_size=4).hexdigest()
 
 

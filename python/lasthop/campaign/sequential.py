@@ -1,6 +1,6 @@
 """When a campaign has enough replications of a point.
 
-The rule behind `until = "ci95(goodput) < 2 %"`.
+This is the rule for `until = "ci95(goodput) < 2 %"`.
 
 The rule is a **fixed schedule of looks** with critical values that are calibrated for repeated
 looks.
@@ -41,12 +41,12 @@ Why this rule:
   a known variance, and their number has the spread of an estimate from 10 samples.
 * Confidence sequences (S. R. Howard, A. Ramdas, J. McAuliffe, J. Sekhon, Time-uniform,
   nonparametric, nonasymptotic confidence sequences, Annals of Statistics 49, 2021, 1055-1080) are
-  valid at all times and for each reason to stop, which is more than is needed here: this rule looks
-  at the width alone. The cost is wider intervals.
+  valid at all times and for each reason to stop, which is more than is needed here: this rule uses
+  the width alone. Their intervals are wider.
 * Repeated confidence intervals (C. Jennison and B. W. Turnbull, Exact calculations for sequential
-  t, chi-square and F tests, Biometrika 78, 1991, 133-141) cover at all looks at once, for the same
-  price. Here the interval covers at the look where the rule stops. The exact calculation over a
-  fixed schedule is the same idea.
+  t, chi-square and F tests, Biometrika 78, 1991, 133-141) cover at all looks at once, and are wider
+  too. Here the interval covers at the look where the rule stops. The exact calculation over a fixed
+  schedule is the same idea.
 * The purely sequential procedure (Y. S. Chow and H. Robbins, On the asymptotic theory of
   fixed-width sequential confidence intervals for the mean, Annals of Mathematical Statistics 36,
   1965, 457-462) covers as the target goes to zero. The calibration gives the level at each target.
@@ -62,8 +62,8 @@ Limits:
   2,000 customers (skewness 1.6) at a target of 10 % it is 93.9 % and 95.6 % of 4,000.
 * The interval is for the stop of this rule. It does not hold for another reason to stop that
   depends on the mean, such as "until the two variants differ".
-* A metric with the same value in each of the first `min` replications has an interval of width zero
-  and ends there. A rare event that none of them has seen is not excluded.
+* A metric with the same value in each of the first `min` replications has an interval of width
+  zero, and the rule stops there. A rare event that is in none of them is not excluded.
 * A relative target is relative to the sample mean. At a mean near zero it is not reached before
   `max`.
 * At `max` the interval may be wider than the target; `Interval.reached` says so.
@@ -271,7 +271,7 @@ def _schedule(first: int, last: int) -> tuple[int, ...]:
 
 
 def unskewed(z: float, bias: float) -> float:
-    """Where the interval of a skewed metric ends, in standard errors of its mean.
+    """The end of the interval of a skewed metric, in standard errors of its mean.
 
     It is the t of ((1 + 2 b t)^3 - 1) / (6 b) + b = z, with b = `bias`: t = (r - 1) / (2 b) with r
     the cube root of 1 + 6 b (z - b); r^3 - 1 = (r - 1) (r^2 + r + 1) removes the division by b.

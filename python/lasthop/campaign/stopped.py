@@ -1,17 +1,17 @@
 """Intervals and p-values of samples whose number a stopping rule has chosen.
 
-By another metric, or at another level.
+The rule may use another metric, or another level.
 
-A stopping rule (`lasthop.campaign.sequential`) ends a point where the standard deviation of its
-metric is small by chance more often than where it is large. A metric that goes along with the
-rule's has a small standard deviation there too, and so has a difference between two points. Its t
-interval covers less often than it states.
+A stopping rule (`lasthop.campaign.sequential`) stops more often when the standard deviation of its
+metric is small by chance than when it is large. A metric that is correlated with the rule's metric
+then has a small standard deviation too, and so has a difference between two points. So the t
+interval of such a metric covers less often than it states.
 
-For normal samples the mean is independent of all sums of squares and products, so of the stop, if
-the target is absolute. What the choice costs is then a matter of the standard deviation alone, and
-it costs most where the metric is a multiple of the rule's: where they are independent it costs
-nothing. `look_alpha` gives the probability at which the t interval of such a multiple covers at its
-level for each target. It is computed like the rule's own critical values
+For normal samples and an absolute target the mean is independent of all sums of squares and
+products, and so of the stop. The loss of coverage is then caused by the standard deviation alone.
+It is largest where the metric is a multiple of the rule's metric, and zero where the two are
+independent. `look_alpha` gives the probability with which the t interval of such a multiple covers
+at its level for each target. It is computed like the rule's own critical values
 (`tests/campaign/looks.py`): the exact coverage at the stop, for each level of the rule and each
 target. For metrics in between, for relative targets, for differences of two points of which each
 has its own stop, and for skewed metrics the tests measure the coverage

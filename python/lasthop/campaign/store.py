@@ -1,21 +1,21 @@
-"""Finished runs on disk, by content: what one campaign has run, each later one finds again.
+"""Finished runs on disk, by content: later campaigns find the runs that an earlier one made.
 
     STORE/runs/ENGINE/XX/NAME.parquet   some finished runs: rows (run, item, name, value, reason,
     content) STORE/damaged/                      files that were not whole, set aside
     STORE/index.sqlite                  a cache of the rows, which `Store.index` makes anew from the
     files
 
-The files are the truth. NAME is the digest of the file's content, XX its first two characters. A
-file is written beside its name, brought to the disk (`fsync` of the file, then of the folder) and
-renamed, and is never changed. So two processes or two machines never write one name with different
-contents, and no lock is needed. A file whose digest is not its name is not whole: it is named in
-`Store.notes` and set aside, and its runs are made again.
+Only the files count. NAME is the digest of the file's content, XX its first two characters. A file
+is written under another name in the same folder, flushed to the disk (`fsync` of the file, then of
+the folder) and renamed, and is never changed. So two processes or two machines never write one name
+with different contents, and no lock is needed. A file whose digest is not its name is damaged: it
+is listed in `Store.notes` and moved to `damaged`, and its runs are made again.
 
-The index is written in the same way and never changed in its place. Readers open it with SQLite's
+The index is written in the same way and never modified. Readers open it with SQLite's
 `immutable=1`, which takes no lock (https://www.sqlite.org/uri.html), so it is safe where a file
 system has none. It covers files by name, size and time of change; those that it does not cover are
-read. Each entry in it has a digest, which is checked when the entry is used: an altered value is no
-result, and the index is made anew.
+read. Each entry in it has a digest, which is checked when the entry is used. If a value was
+altered, it is not used, and the index is made anew.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ _INDEX_VERSION = 2
 class Entry(NamedTuple):
     """What the store has of a run under one item.
 
-    The identity of a measure, or of a table that is kept.
+    The item is the identity of a measure, or of a table that is kept.
     """
 
     item: str
@@ -117,7 +117,7 @@ def engine() -> str:
 
 
 def run_key(scenario_hash: str, code: str = "") -> str:
-    """Names a run by all that its tables depend on, as 64 hex digits.
+    """The key of a run: a digest of all that its tables depend on, as 64 hex digits.
 
     Args:
         scenario_hash: `Scenario.hash`: effective scenario with seed, files that it reads, versions
@@ -131,17 +131,17 @@ def run_key(scenario_hash: str, code: str = "") -> str:
 
 
 def default_path() -> Path:
-    """The store where none is named: LASTHOP_STORE, or `results/store` in this folder."""
+    """The default store: that of LASTHOP_STORE, or `results/store` in the current folder."""
     named = os.environ.get(VARIABLE, "")
     return Path(named) if named else DEFAULT
 
 
 class LostError(LasthopError):
-    """What the store had at the look-up is not there any more."""
+    """An entry that the store had at the look-up is no longer there."""
 
 
 class Store:
-    """The finished runs of this build in a folder. It is made when the first run is written.
+    """The finished runs of this build in a folder, which is made when the first run is written.
 
         store = Store("results/store")
         store.get(key, items)
@@ -153,8 +153,8 @@ class Store:
 
     Args:
         path: the folder; None: that of `default_path`.
-        workers: how many make runs for it: `put` writes when `UNSAVED_S` seconds of work for each
-            of them wait.
+        workers: number of workers that make runs for the store: `put` writes a file when the
+            unwritten runs have taken `UNSAVED_S` seconds of work for each worker.
 
     Raises:
         LasthopError: the folder cannot be read, or its name is empty.
@@ -210,8 +210,8 @@ class Store:
         """The content of an entry: a kept table.
 
         Raises:
-            LostError: the entry is not there any more, or its file is not whole; it is set aside
-                then, and `get` does not find its runs.
+            LostError: the entry is no longer there, or its file is damaged; then the file is moved
+                to `damaged`, and `get` does not find its runs.
         """
         for entry in self._waiting.get(run, ()):
             if entry.item == item and entry.content is not None:
@@ -353,17 +353,17 @@ class Store:
     # ------------------------------------------------------------------ writing
 
     def put(self, run: str, entries: Iterable[Entry], cost_s: float = 0.0) -> None:
-        """Takes a finished run; `get` finds it at once, a file is written now and then.
+        """Takes a finished run, which `get` finds at once. A file is written for several runs.
 
         Args:
             run: its key.
             entries: what is known of it.
-            cost_s: the processor time that it took [s]; a kill costs about `UNSAVED_S` of it for
-                each worker.
+            cost_s: the processor time that it took [s]; a killed process loses about `UNSAVED_S` of
+                it for each worker.
 
         Raises:
-            LasthopError: the file cannot be written, as on a full disk; what waited is not in the
-                store then.
+            LasthopError: the file cannot be written, as on a full disk; then the runs that waited
+                to be written are not in the store.
         """
         entries = list(entries)
         self._waiting.setdefault(run, []).extend(entries)
@@ -373,11 +373,11 @@ class Store:
             self.flush()
 
     def flush(self) -> None:
-        """Writes what waits.
+        """Writes the runs that wait to be written.
 
         Raises:
-            LasthopError: it cannot be written. It is dropped: the next call of the campaign makes
-                these runs again.
+            LasthopError: they cannot be written. They are discarded, and the next call of the
+                campaign makes these runs again.
         """
         waiting = [(run, entry) for run, entries in self._waiting.items() for entry in entries]
         self._waiting, self._cost, self._octets = {}, 0.0, 0
@@ -527,7 +527,7 @@ class Store:
         self.notes.append(f"'{self.path / 'index.sqlite'}' cannot be read ({error}): files are read instead")
 
     def close(self) -> None:
-        """Closes the index; what waits is not written."""
+        """Closes the index. Runs that wait to be written are not written."""
         for base in (self._fresh, self._index):
             if base is not None:
                 base.close()

@@ -1,7 +1,4 @@
-"""The results table of a campaign, point by point.
-
-Labels, samples by seed, means with intervals.
-"""
+"""The results table of a campaign, point by point: labels, samples, means with intervals."""
 
 from __future__ import annotations
 
@@ -105,10 +102,10 @@ class Tidy:
 
     Attributes:
         table: the table.
-        order: for some axes all labels in the order of the campaign; of the others the order is
-            that of the rows.
+        order: for some axes, all labels in the order of the campaign. The labels of other axes have
+            the order of the rows.
         rule: the campaign's stopping rule, which says how intervals are computed (`estimate`).
-        ended: for points that the rule left early why it did, by their labels.
+        ended: the reasons why the rule ended points early, by the labels of the points.
 
     Raises:
         LasthopError: the table has no column `seed`.
@@ -178,7 +175,7 @@ class Tidy:
         """`name`, if it is a metric.
 
         Raises:
-            LasthopError: it is none; the message has those that there are.
+            LasthopError: there is no such name; the message lists the existing ones.
         """
         if name not in self.units:
             raise mistake(f"the campaign has no metric '{name}'", f"there are: {', '.join(self.units) or 'none'}")
@@ -188,7 +185,7 @@ class Tidy:
         """`name`, if it is an axis.
 
         Raises:
-            LasthopError: it is none; the message has those that there are.
+            LasthopError: there is no such name; the message lists the existing ones.
         """
         if name not in self.axis_names:
             raise mistake(f"the campaign has no axis '{name}'", f"there are: {', '.join(self.axis_names) or 'none'}")
@@ -212,7 +209,7 @@ class Tidy:
         return found
 
     def least(self, metric: str) -> float:
-        """Where the drawn intervals of a metric end: 0 if no run has less, else minus infinity.
+        """Lower limit of a metric's drawn intervals: 0 if no run is below 0, else minus infinity.
 
         A goodput is never negative, but the Student t interval of few seeds may reach below 0.
         Tables have the interval as it was computed.
@@ -242,9 +239,9 @@ class Tidy:
         """The mean of a metric over the runs of one point, with its interval.
 
         Without a stopping rule it is the Student t interval. A rule chooses the number of seeds by
-        the values of its metric. The rule's metric has the rule's own interval at the rule's level;
-        at other levels, and for other metrics, the interval is that of `lasthop.campaign.stopped`,
-        which allows for the choice.
+        the values of its metric. At the rule's level, the rule's metric has the rule's own
+        interval. At other levels, and for other metrics, the interval is that of
+        `lasthop.campaign.stopped`, which takes this choice into account.
 
         Args:
             metric: name of the metric.
@@ -322,9 +319,9 @@ def _why_open(values: int, runs: int, rule: Rule) -> str:
 
 
 def same_label(a: Label, b: Label) -> bool:
-    """Whether two labels are one: 1 and 1.0 are, 1 and true are not.
+    """Whether two labels are the same: 1 and 1.0 are, 1 and true are not.
 
-    A text is the same as what it shows.
+    A text is the same as the number or boolean that it shows.
 
     An axis with labels of several kinds is a column of texts, in which 1 is "1" and true is "true".
     """

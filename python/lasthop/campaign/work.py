@@ -1,6 +1,6 @@
-"""One run, wherever it is made: scenario, run, measures.
+"""One run in any kind of executor: scenario, run, measures.
 
-A mistake in it is reported in one line.
+A mistake in the run is reported in one line.
 """
 
 from __future__ import annotations
@@ -69,20 +69,20 @@ class Made:
 
 
 class RunFailedError(Exception):
-    """A run that gave no result; the text says why, in one line."""
+    """A run without a result; the text gives the reason in one line."""
 
 
 class Overtime(BaseException):
-    """A run has taken longer than it may.
+    """A run has exceeded its time limit.
 
-    It is raised in code of the user's, which may catch errors.
+    The exception is raised in code of the user, which may catch errors.
     """
 
 
 class Stage:
-    """A block in which any error but a wanted end becomes RunFailedError.
+    """A block in which each error, except an intended end, becomes a RunFailedError.
 
-    With the part of the work and one line.
+    Its text has the part of the work and one line.
 
     Args:
         first: the part with which it begins; `now` is set for those that follow.
@@ -111,8 +111,8 @@ class Work:
 
     Args:
         plan: the campaign.
-        limit_s: time after which the core gives a run up [s], a failure; None: never. Code of the
-            user's is the executor's to stop.
+        limit_s: time after which the core ends a run as failed [s]; None: never. The executor has
+            to stop code of the user.
         threads: how many threads share the work of each run.
     """
 
@@ -257,7 +257,7 @@ def table_item(name: str) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """An exception in one line: that of a mistake, or type, text and place."""
+    """An exception in one line: the message of a mistake, or type, text and place."""
     text = " ".join(str(error).split())
     if isinstance(error, LasthopError):
         return " ".join(str(error).partition("\n")[0].removeprefix("error: ").split())

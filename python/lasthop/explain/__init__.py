@@ -1,6 +1,6 @@
 """Why a flow was slow: its time, or its delay, divided among causes.
 
-What was lost where; what to change.
+Also the place of each loss, and advice on what to change.
 
     from lasthop import Results
     from lasthop.explain import explain
@@ -85,8 +85,8 @@ def explain(
         progress: is called now and then with the part of the work that is done, from 0 to 1.
 
     Raises:
-        LasthopError: no such flow, nothing of it in the interval, or a table that is missing or of
-            another version.
+        LasthopError: there is no such flow, it has no data in the interval, or a table is missing
+            or of another version.
     """
     row = flow_row(results, flow)
     start, end = (None if t is None else round(t * 1e9) for t in (start_s, end_s))

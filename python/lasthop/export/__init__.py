@@ -1,9 +1,10 @@
 """Results in the formats of other tools.
 
-CSV, qlog, Perfetto, ns-3's FlowMonitor XML and LTE text files, lines like those of `ss -i`.
+These are CSV, qlog, Perfetto, ns-3's FlowMonitor XML and LTE text files, and lines like those of
+`ss -i`.
 
 Each export is a folder that appears whole or not at all. Its `export.json` says what it was made
-from, what is estimated and what is left out; `README.txt` says it in words.
+from, what is estimated and what is left out; `README.txt` says the same in words.
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@ the source says and how it is tested), `scenario.toml` (the base scenario) and `
 are reduced, claims judged, figures drawn). `run_study` makes the runs and writes a folder with a
 report. Nothing here depends on any one study.
 
-The rules: a parameter set lists the provenance of each value, and at most five of them are
-calibrated, for all claims together; each claim is shown again at +-20 % of each calibrated value; a
-claim about a mechanism must fail when the mechanism is switched off; a claim that differs is shown
-with the run that turns it.
+The rules: A parameter set lists the provenance of each value. At most five of the values are
+calibrated, for all claims together. Each claim is judged again at +-20 % of each calibrated value.
+A claim about a mechanism must fail when the mechanism is switched off. A claim that differs is
+shown with the run that changes its verdict.
 """
 
 from lasthop.harness.conduct import (

@@ -1,6 +1,6 @@
 """A claim of a study as a card: statement, test, figure, verdict.
 
-The figure has ours beside the source's value.
+The figure shows our value beside that of the source.
 
 The figure is HTML: a line for each comparison with its numbers as dots with 95 % intervals over
 what the claim accepts. Comparisons that rank or equate numbers of one unit share a scale. One
@@ -56,7 +56,7 @@ def pill(verdict: str) -> Markup:
 
 
 class Words:
-    """How labels of comparisons are said to a reader who does not have the paper at hand."""
+    """The words for labels of comparisons, for a reader who does not have the paper at hand."""
 
     def __init__(self, labels: Mapping[str, str], words: Mapping[str, str]) -> None:
         """`labels` are for whole labels, `words` for single words of the others."""
@@ -79,10 +79,7 @@ _UNITS = "%|ms|s|kB|KB|MB|B|kbit/s|Mbit/s|bit/s|dB|TTI|TTIs|segments|Hz|m"
 
 
 def unbroken(text: str) -> str:
-    """The same text, with spaces between numbers and units at which a line does not end.
-
-    It has ± rather than +-.
-    """
+    """The text with no-break spaces between numbers and units, and with ± instead of +-."""
     kept = re.sub(rf"(?<=\d) (?=(?:{_UNITS})(?![\w/]))", "\u00a0", text.replace("+-", "±"))
     return kept.replace(" ± ", "\u00a0±\u00a0")
 
@@ -96,9 +93,9 @@ class Mark:
 
 
 def named_series(finding: Finding, words: Words = PLAIN) -> list[tuple[tuple[str, str], ...]]:
-    """For each comparison of several series, their names in labels and as they are said.
+    """For each comparison of several series, their names in labels and in words.
 
-    Each of them has a dot.
+    Each of these series has a dot.
     """
     several = (tuple(s.label for s in c.shown) for c in finding.checks if c.relation in ("order", "equal"))
     return [tuple((name, words(name)) for name in _series(labels)) for labels in several]
@@ -107,13 +104,13 @@ def named_series(finding: Finding, words: Words = PLAIN) -> list[tuple[tuple[str
 def marks_of(
     cards: Iterable[Sequence[Sequence[tuple[str, str]]]], fixed: Mapping[str, str] | None = None
 ) -> dict[str, Mark]:
-    """A colour and a shape for each series of a report, by the name that is said.
+    """A colour and a shape for each series of a report, by its name in words.
 
-    The same in all of its cards.
+    They are the same in all cards of the report.
 
-    A series without a fixed colour takes one that no other series has, if there is one, else one
-    that none has with which it shares a card, else one that none has with which it shares a
-    comparison.
+    A series without a fixed colour takes one that no other series has. If there is none, it takes a
+    colour that no other series on its cards has, and otherwise one that no other series in its
+    comparisons has.
 
     Args:
         cards: for each card the series of each of its comparisons, as `named_series` has them.
@@ -167,15 +164,15 @@ def comparisons(
 
     Args:
         finding: the comparisons.
-        paper: the source's number, marked where the finding judges one number only; or its numbers
-            by the labels of what they are compared with.
-        words: how labels are said.
-        base: of a reading or an ablation the finding on the card. Of many comparisons those that
-            come out as there are left out.
+        paper: the source's number, marked where the finding judges one number only; or the source's
+            numbers, by the labels of the values with which they are compared.
+        words: the words for labels.
+        base: for a reading or an ablation, the finding on the card. If there are many comparisons,
+            those with the same result as on the card are left out.
         few: whether to say that there are fewer replications than `ENOUGH`. In the quick form the
             report says it once.
-        marks: how series are drawn, by the name that is said, as `marks_of` gives it for a whole
-            report; None: as it gives it for this finding.
+        marks: how series are drawn, by their names in words, as `marks_of` gives it for a whole
+            report; None: as `marks_of` gives it for this finding alone.
     """
     if marks is None:
         marks = marks_of([named_series(finding, words)])
@@ -219,7 +216,7 @@ def comparisons(
 def in_words(finding: Finding, words: Words = PLAIN) -> str:
     """The numbers of a finding in a cell of a table.
 
-    Of many comparisons those that do not hold, if there are any.
+    If there are many comparisons, only those that do not hold, if any.
     """
     judged = [c for c in finding.checks if c.relation != "given"]
     if not judged:
@@ -234,7 +231,7 @@ def in_words(finding: Finding, words: Words = PLAIN) -> str:
 def in_columns(findings: Sequence[Finding], words: Words = PLAIN) -> tuple[list[str], list[list[str]]] | None:
     """The numbers of findings of equal comparisons: a name for each column, a row for each finding.
 
-    None: they have other comparisons, none, or more than `SAME`.
+    None: the findings have different comparisons, no comparisons, or more than `SAME`.
     """
     judged = [[c for c in finding.checks if c.relation != "given"] for finding in findings]
     compared = {tuple(_compared(c) for c in checks) for checks in judged}
@@ -246,7 +243,7 @@ def in_columns(findings: Sequence[Finding], words: Words = PLAIN) -> tuple[list[
 
 
 def compared(check: Check, words: Words = PLAIN) -> str:
-    """What a comparison is of, in the words of the card."""
+    """The subject of a comparison, in the words of the card."""
     return _named_numbers(check, words)[0] or ", ".join(words(n) for n in _series([s.label for s in check.shown]))
 
 
@@ -323,7 +320,7 @@ class Scale:
     log: bool = False
 
     def at(self, x: float) -> float:
-        """The place of a number; what lies beyond an end is at the end."""
+        """The place of a number; a number beyond an end is at the end."""
         if self.log:
             if x <= 0:
                 return 0.0

@@ -98,22 +98,23 @@ def run_study(
 ) -> StudyResult:
     """Runs a study and writes its folder.
 
-    Finished runs go to the store, as the values of their reducers. A later call takes those of the
-    same scenario, build and reducer from there, so that a study that was stopped continues.
+    Finished runs go to the store, as the values of their reducers. A later call takes the runs with
+    the same scenario, build and reducer from the store, so that a study that was stopped continues.
 
     Args:
         name: a bundled study, or a folder with a study.toml.
         quick: the short form that the study declares (fewer seeds, shorter runs).
         reps: the number of replications, from 1 on; None: as the study says.
         jobs: runs at a time; 0: one per processor. Results do not depend on it.
-        using: an executor of campaigns or its name (threads, processes, ray); None: threads. Nor on
-            that.
+        using: an executor of campaigns or its name (threads, processes, ray); None: threads.
+            Results do not depend on it.
         store: where finished runs are kept; None: `lasthop.campaign.store.default_path`.
         out: the folder to write; None: `results/<study>`, `results/<study>-quick`. An earlier
-            result of the study there is replaced, and one study at a time may write it.
+            result of the study in this folder is replaced, and only one study at a time may write
+            to it.
         parameter_sets: the sets to run; None: all.
-        progress: gets an `Event` after each run; ablations add to its total when all else is
-            judged.
+        progress: gets an `Event` after each run; the runs of ablations are added to its total after
+            all other claims are judged.
         backend: what reads and runs scenarios; None: the simulator.
         fresh: makes every run anew.
 
@@ -149,15 +150,15 @@ def run_study(
 def remake_study(folder: str | Path, *, backend: Backend | None = None) -> tuple[Study, Evidence]:
     """Judges the runs of an earlier result again, with the study as it is now.
 
-    Runs and writes nothing.
+    It makes no runs and writes nothing.
 
     Args:
         folder: what `run_study` wrote.
         backend: what reads scenarios; None: the simulator.
 
     Raises:
-        StudyError: the folder holds no result, or one without its runs, or the study asks for other
-            runs now.
+        StudyError: the folder holds no result, or a result without its runs, or the study now needs
+            other runs.
     """
     folder = Path(folder)
     kept = Recorded(folder)
@@ -184,12 +185,12 @@ def estimate_study(
     backend: Backend | None = None,
     fresh: bool = False,
 ) -> Estimate:
-    """What `run_study` would take, by some of its runs that are missing.
+    """Estimates the cost of `run_study` from some of its missing runs.
 
-    Writes nothing. Arguments: see there.
+    It writes nothing. The arguments are those of `run_study`.
 
-    The least are the runs that are made in any case, the most those with every ablation, as if each
-    claim differed.
+    The least number of runs is that of the runs that are made in any case. The most includes every
+    ablation, as if each claim differed.
 
     Raises:
         StudyError: there is no such study, or it has a mistake.
@@ -225,7 +226,7 @@ def _left_out(evidence: Evidence) -> dict[str, str]:
 
 
 def result_folder(study: Study, quick: bool, out: str | Path | None = None) -> Path:
-    """Where the study writes: `out`, what it points to if it is a symbolic link, or the default."""
+    """The folder of the study: `out` (its target if it is a symbolic link), or the default."""
     folder = Path(out) if out is not None else Path("results") / (study.name + ("-quick" if quick else ""))
     return resolved(folder)
 
@@ -358,9 +359,9 @@ def _judge_fully(
 
 
 def judge_claim(study: Study, claim: Claim, data: Data) -> Finding:
-    """One claim on one set of data.
+    """Judges one claim on one set of data.
 
-    Runs that were not made leave it untested, few replications are noted.
+    A claim whose runs were not made is not testable; few replications are noted.
     """
     claim = replace(claim, settings={**claim.settings, **data.variation.settings})
     try:
@@ -392,7 +393,7 @@ def _of_one_run(study: Study, claim: Claim, finding: Finding) -> Finding:
 def with_switch(on: Finding, off: Finding, switch: Variation) -> Finding:
     """A mechanism claim agrees only if its test passes with the mechanism on and fails with it off.
 
-    If it is undecided whether the test fails with the mechanism off, so is the claim.
+    If it is undecided whether the test fails with the mechanism off, the claim is undecided.
     """
     if on.verdict != "agrees":
         return on.noting(f"with {switch.name}: {off.verdict} ({off.text})")

@@ -1,4 +1,4 @@
-"""What reducers and evaluators get: a finished run, and the reduced runs of a parameter set."""
+"""The data for reducers and evaluators: a finished run, and the reduced runs of a parameter set."""
 
 from __future__ import annotations
 
@@ -45,18 +45,17 @@ class OutputLike(Protocol):
 
 
 class Backend(Protocol):
-    """Reads and runs scenarios: the simulator, or what a test puts in its place.
+    """Reads and runs scenarios: the simulator, or a replacement in a test.
 
-    Several threads use it at a time. For worker processes it pickles.
+    Several threads use it at a time. It pickles, for worker processes.
     """
 
     @property
     def code(self) -> str | None:
-        """What tables depend on beside the scenario and the build of the simulator.
+        """What tables depend on besides the scenario and the build of the simulator.
 
-        The simulator has nothing (empty).
-
-        None: it is not known, so nothing is kept in a store, and nothing is taken from one.
+        For the simulator this is empty. None: it is not known, so nothing is kept in a store, and
+        nothing is taken from one.
         """
 
     def load(self, path: Path, overrides: Sequence[str]) -> ScenarioLike:
@@ -65,7 +64,7 @@ class Backend(Protocol):
     def run(self, scenario: Any, progress: Callable[[float], None]) -> OutputLike:
         """Runs a scenario.
 
-        `progress` gets the share done about every 50 ms; what it raises ends the run.
+        `progress` gets the share done about every 50 ms; an exception that it raises ends the run.
         """
 
     def kernel(self) -> str:
@@ -157,7 +156,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Record:
-    """What is left of one run: the point of the grid, the seed, the reduced values."""
+    """What is kept of one run: the point of the grid, the seed, the reduced values."""
 
     point: Point
     seed: int
@@ -166,7 +165,7 @@ class Record:
 
 @dataclass
 class Data:
-    """The reduced runs of one parameter set in one variation: what an evaluator judges by."""
+    """The reduced runs of one parameter set in one variation, which an evaluator judges."""
 
     parameter_set: ParameterSet
     variation: Variation = BASE

@@ -1,9 +1,9 @@
-"""What a study is: the files of its folder, read and checked.
+"""A study: the files of its folder, read and checked.
 
-`study.toml`, `claims.toml`, `scenario.toml` and `study.py`.
+The files are `study.toml`, `claims.toml`, `scenario.toml` and `study.py`.
 
-Everything that a run of the study does is written in these files as data; `study.py` only holds
-what data cannot say: how a run is reduced to numbers, how a claim is judged, how a figure is drawn.
+The TOML files define as data everything that a run of the study does. `study.py` has only what data
+cannot express: how a run is reduced to numbers, how a claim is judged, how a figure is drawn.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ class Value:
 
     @property
     def is_choice(self) -> bool:
-        """Something is on or off.
+        """Whether the value is a switch, on or off.
 
-        There is nothing to move by 20 %; its other position is a reading.
+        A switch cannot be changed by 20 %; its other position is a reading.
         """
         return all(isinstance(v, bool) for v in self.keys.values())
 
@@ -84,12 +84,12 @@ class Value:
         return [f"{key}={toml_value(v)}" for key, v in self._scaled(factor).items()]
 
     def text(self, factor: float = 1.0) -> str:
-        """The values as a reader gets them: `delay 28 ms, iub delay 1 ms`.
+        """The values as a reader sees them: `delay 28 ms, iub delay 1 ms`.
 
-        Or `28 ms` where the name says enough.
+        It is `28 ms` alone where the name says enough.
 
-        A value is named by the last part of its key, or by as many of the last parts as tell it
-        from others. What several keys of one name have in common stands once.
+        The name of a value is the last part of its key, or as many of the last parts as distinguish
+        it from others. Values that several keys of one name have in common are written once.
         """
         said = {key: _said(value) for key, value in self._scaled(factor).items()}
         if len(set(said.values())) == 1 and len({key.rpartition(".")[2] for key in said}) == 1:
@@ -171,7 +171,7 @@ class Group:
     kernel: tuple[str, ...] = ()
 
     def under(self, parameter_set: ParameterSet) -> bool:
-        """Whether the runs are made under that set."""
+        """Whether the runs are made with that parameter set."""
         return self.sets is None or parameter_set.name in self.sets
 
     def points(self) -> list[tuple[dict[str, Any], list[str]]]:
@@ -187,11 +187,12 @@ class Group:
 class Variation:
     """Another way to run the same grids.
 
-    A reading of the source, a mechanism off, an ablation, a value +-20 %.
+    It is a reading of the source, a mechanism switched off, an ablation, or a value changed by +-20
+    %.
 
-    `overrides` apply to the points that match `where` (axis -> labels), those of each row of `also`
-    to the points that match its own; the others stay as they are in the base, so that nothing is
-    run twice.
+    `overrides` apply to the points that match `where` (axis -> labels), and the overrides of each
+    row of `also` to the points that match its own `where`. Other points are as in the base, so that
+    nothing is run twice.
     """
 
     name: str
@@ -220,7 +221,7 @@ class Variation:
         return tuple(o for where, overrides in rows if _matches(point, where) for o in overrides)
 
     def under(self, parameter_set: ParameterSet) -> bool:
-        """Whether it is run under that set."""
+        """Whether it is run with that parameter set."""
         return self.sets is None or parameter_set.name in self.sets
 
 
@@ -257,7 +258,7 @@ class Claim:
 class EchoRow:
     """A line of the configuration echo.
 
-    An item of the source's tables and the scenario keys that carry it.
+    It has an item of the source's tables and the scenario keys that represent it.
     """
 
     table: str
@@ -270,9 +271,9 @@ class EchoRow:
 
 @dataclass(frozen=True)
 class SensitivityPlan:
-    """How often, and over which groups, claims are judged again at +- `step`.
+    """How often, and for which groups, claims are judged again.
 
-    Of each calibrated value.
+    This is done at +- `step` of each calibrated value.
     """
 
     step: float
@@ -343,7 +344,7 @@ class Study:
         return self.folder / "study.py"
 
     def with_seeds(self, seeds: int) -> Study:
-        """The same study with `seeds` replications of every group that has more than one."""
+        """The same study with `seeds` replications of every group that has several replications."""
         groups = tuple(replace(g, seeds=seeds if g.seeds > 1 else 1) for g in self.groups)
         return replace(self, groups=groups)
 
@@ -611,8 +612,8 @@ _QUANTITY = re.compile(r"^\s*([+-]?\d+(?:\.\d+)?)\s*(\D.*)?$")
 def scaled(value: Any, factor: float, integer: bool = False) -> Any:
     """A value times `factor`; `integer` rounds.
 
-    It is a number, a text that starts with one (`"28 ms"`), a list of such values, or a table, of
-    which each quantity with a unit is scaled.
+    The value is a number, a text that starts with a number (`"28 ms"`), a list of such values, or a
+    table, in which each quantity with a unit is scaled.
     """
     if factor == 1.0:
         return value
@@ -684,7 +685,7 @@ def _import(path: Path, name: str) -> ModuleType:
 
 
 def is_bundled(folder: Path) -> bool:
-    """Whether the study comes with the package: then a fault in it is ours."""
+    """Whether the study comes with the package, so that an error in it is an error of Lasthop."""
     return folder.resolve().parent == BUNDLED
 
 

@@ -1,6 +1,6 @@
-"""How studies draw: one width and two sizes of letters for all figures.
+"""How studies draw: one width and two font sizes for all figures.
 
-As a two-column paper prints them.
+They are those of a two-column paper.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ def contrast(colour: ColorType, ground: ColorType) -> float:
 def readable(colour: ColorType) -> str:
     """The colour for text on white that belongs to a line or marker of this colour.
 
-    The same, or as much darker in the same hue as `LEAST_CONTRAST` requires, in 64 steps.
+    It is the same colour, or a darker one of the same hue, as `LEAST_CONTRAST` requires, in 64
+    steps.
     """
     red, green, blue = to_rgb(colour)
     shades = ((red * k / 64, green * k / 64, blue * k / 64) for k in range(64, -1, -1))

@@ -1,6 +1,6 @@
 """The configuration echo: the source's tables beside the values of the runs.
 
-With their provenance.
+Each value has its provenance.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What can be wrong with a study."""
+"""Errors of studies."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ class StudyError(ValueError):
 
 
 class StudyCodeError(StudyError):
-    """`study.py` raised something.
+    """`study.py` raised an exception.
 
-    `str()` says what and where, `__cause__` is the exception itself.
+    `str()` says what and where; `__cause__` is the exception itself.
     """
 
 

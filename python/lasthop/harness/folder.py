@@ -1,6 +1,6 @@
-"""The folder that a study leaves: report, claims, figures, data, configuration.
+"""The folder that a study writes: report, claims, figures, data, configuration.
 
-Written aside, then renamed.
+It is written under another name, then renamed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _EARLIER = Earlier(
 
 
 def write_folder(study: Study, evidence: Evidence, folder: Path) -> None:
-    """Writes everything beside `folder` and renames it: what has the right name is complete."""
+    """Writes everything under another name and renames it to `folder`, so `folder` is complete."""
     check_target(study, folder)
     with whole_folder(folder, replaces=_EARLIER) as partial:
         for sub in ("figures", "data", "scenarios"):
@@ -103,8 +103,8 @@ def check_target(study: Study, folder: Path) -> None:
 def claimed(folder: Path) -> Iterator[None]:
     """Holds `<folder>.lock` while a study works for `folder` and the runs that are kept beside it.
 
-    The operating system holds the lock: it ends with its process, however that ends, and a file
-    that was left has no meaning. On a file system without locks nothing is held.
+    The operating system holds the lock: it ends with its process, in whatever way that ends, and a
+    lock file that is left has no effect. On a file system without locks there is no lock.
 
     Raises:
         StudyError: Another study holds it; the message names its process.

@@ -1,6 +1,6 @@
-"""The study's own code: an error in `study.py` is reported as the study's.
+"""The study's own code: an error in `study.py` is reported as an error of the study.
 
-With its line, not as the harness's.
+The report has the line in `study.py`, not one in the harness.
 """
 
 from __future__ import annotations

@@ -1,19 +1,19 @@
 """From numbers to verdicts: bands, orders, equalities, trends, shares, mechanisms.
 
-A study's evaluator builds its finding from these. They get no parameters: they judge data only,
-and each of them can give `differs`.
+A study's evaluator builds its finding from the functions of this module. They get no parameters of
+the runs: they judge data only, and each of them can give `differs`.
 
-A comparison is **open** where the 95 % interval of what it judges, at the replications that there
-are, has values that the claim accepts and values that it does not: the interval of the mean for a
-band or a limit, that of the difference (paired by seed) for an order, an equality or a step. More
-replications may turn it, whichever side the mean is on. A comparison holds if all of its interval
-is accepted and fails if none of it is. A claim `agrees` if every comparison holds, it `differs` if
-one fails, and otherwise it is `undecided`. One replication has no interval: the number alone
-decides, and a note says so.
+A comparison is **open** if its 95 % interval, with the present replications, has values that the
+claim accepts and values that it does not. It is the interval of the mean for a band or a limit, and
+that of the difference (paired by seed) for an order, an equality or a step. More replications may
+change the result, on whichever side the mean is. A comparison holds if all of its interval is
+accepted and fails if none of it is. A claim `agrees` if every comparison holds, it `differs` if one
+fails, and otherwise it is `undecided`. One replication has no interval: the number alone decides,
+and a note says so.
 
 A claim of several comparisons agrees by an intersection-union test (R. L. Berger, Technometrics 24,
-1982): where one of them is false, the chance that all hold is no larger than that this one holds,
-so that the level of each is that of the claim, whatever their number.
+1982): where one of them is false, the probability that all hold is no larger than the probability
+that this one holds. So the level of each comparison is that of the claim, whatever their number.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ ORDER_REPLICATIONS = 10
 
 @dataclass(frozen=True)
 class Finding:
-    """What an evaluator found: a verdict and everything that it rests on.
+    """The result of an evaluator: a verdict and everything on which it is based.
 
-    `values` are the numbers judged, by name, as estimates over replications. `text` is our value as
-    a reader sees it. `evidence` says which run and which plot or table show it. `parts` are the
+    `values` are the judged numbers, by name, as estimates over replications. `text` is our value as
+    a reader sees it. `evidence` names the run and the plot or table that show it. `parts` are the
     comparisons of a claim that has several, and whether each held; None: it is open.
     """
 
@@ -59,14 +59,14 @@ class Finding:
 
     @property
     def failed(self) -> list[str]:
-        """The comparisons that did not hold and are not open.
+        """The comparisons that failed.
 
-        More replications would not turn them.
+        They are not open, so more replications would not change them.
         """
         return [name for name, held in self.parts.items() if held is False]
 
     def turned_by(self, other: Finding) -> list[str]:
-        """The comparisons that fail here and hold there."""
+        """The comparisons that fail in this finding and hold in the other."""
         return [name for name in self.failed if other.parts.get(name)]
 
     @property
@@ -120,13 +120,13 @@ class Shown:
 
 @dataclass(frozen=True)
 class Check:
-    """One part of a claim: whether the mean passes, with the sentence that says so.
+    """One comparison of a claim: whether the mean passes, with a sentence for the reader.
 
-    `open`: the interval of what it judges has values that the claim accepts and others: more
-    replications may turn it. `relation` and `shown` tell a figure what was compared: "band" one
-    number with what is accepted, "order" numbers that rise from one to the next, "equal" numbers
-    that agree, "trend" a course, "given" one number that is not judged, "fact" nothing but the
-    text. `asked` says what is asked of "equal" numbers and of a "trend", as a reader sees it.
+    `open`: the interval has values that the claim accepts and others, so more replications may
+    change the result. `relation` and `shown` define what a figure shows: "band" one number with the
+    accepted range, "order" numbers that rise from one to the next, "equal" numbers that agree,
+    "trend" numbers over a parameter, "given" one number that is not judged, "fact" only the text.
+    `asked` is the condition on "equal" numbers and on a "trend", as a reader sees it.
     """
 
     passed: bool
@@ -205,7 +205,7 @@ def above(name: str, value: Estimate, low: float, digits: int = 3, unit: str = "
 def never(name: str, value: Estimate, digits: int = 3, unit: str = "") -> Check:
     """A count or an amount, which cannot be negative, is 0 in every replication.
 
-    More of them cannot undo one.
+    If one replication has another value, further replications do not change the result.
     """
     return _banded(name, value, not any(value.samples), 0.0, 0.0, digits=digits, unit=unit)
 
@@ -275,7 +275,7 @@ def monotone(
     direction: Literal["falling", "rising"],
     slack: float = 0.0,
 ) -> Check:
-    """Every step of the means goes in `direction`; a step back of up to `slack` is let pass."""
+    """Every step of the means goes in `direction`; a step back of up to `slack` is accepted."""
     sign = 1 if direction == "rising" else -1
     every = list(pairwise(zip(xs, ys, strict=True)))
     steps = [step for step in every if sign * (step[1][1].mean - step[0][1].mean) < -slack]
@@ -322,7 +322,7 @@ def exact(name: str, ours: float, expected: float, tolerance: float = 1e-9) -> C
 
 
 def given(name: str, value: Estimate, digits: int = 3, unit: str = "") -> Check:
-    """A number that is shown beside those that are judged. It decides nothing."""
+    """A number that is shown beside the judged ones, and that has no effect on the verdict."""
     text = f"{name} {value.text(digits, unit)}"
     return Check(True, text, relation="given", shown=(Shown(name, value),), unit=unit, digits=digits)
 
@@ -366,13 +366,13 @@ def verdict_of(checks: Iterable[Check]) -> Verdict:
 def contradicted(finding: Finding, why: str) -> Finding:
     """The source contradicts itself or does not define the quantity.
 
-    Ours is printed, no score is given.
+    Our value is shown, and there is no verdict for or against the claim.
     """
     return replace(finding, verdict="ambiguous").noting(why)
 
 
 def not_testable(why: str) -> Finding:
-    """The figure is lost, or this form of the study does not make the runs."""
+    """The source's figure is lost, or this form of the study does not make the runs."""
     return Finding("not-testable", "-", note=why)
 
 
@@ -393,9 +393,9 @@ def _difference(a: Estimate, b: Estimate) -> tuple[float, float] | None:
 
 
 def is_open(passed: bool, interval: tuple[float, float] | None, low: float = -math.inf, high: float = math.inf) -> bool:
-    """Whether the interval of what a comparison judges reaches over an edge of it.
+    """Whether the interval of a comparison has values on both sides of a limit.
 
-    An edge of what is accepted, seen from where the mean is.
+    It is the limit of the accepted range, seen from the mean.
     """
     if interval is None:
         return False

@@ -1,6 +1,6 @@
-"""The reduced runs behind a report, kept in its folder.
+"""The reduced runs of a report, kept in its folder.
 
-The report is made again from them without running.
+The report can be made again from them without new runs.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def recorded(study: Study, evidence: Evidence) -> bytes | None:
 
 
 class Recorded:
-    """The runs of an earlier result, in the place of a runner."""
+    """The runs of an earlier result, which take the place of a runner."""
 
     def __init__(self, folder: Path) -> None:
         """Reads them.
@@ -88,12 +88,12 @@ class Recorded:
         self._absent = {tuple(at): why for *at, why in found.get("absent", ())}
 
     def of(self, study: Study, backend: Backend | None = None) -> RecordedRuns:
-        """These runs as those of a study."""
+        """These runs as the runs of a study."""
         return RecordedRuns(study, backend or Simulator(), self._records, self._path, self._absent)
 
 
 class RecordedRuns:
-    """Answers what `Runner` answers, from runs that were made before."""
+    """Has the methods of `Runner`, for runs that were made before."""
 
     def __init__(
         self,

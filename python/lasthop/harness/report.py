@@ -1,6 +1,6 @@
 """The HTML report of a study: verdicts on one screen, then a card for each claim.
 
-Then figures, tables and parameters.
+Figures, tables and parameters follow.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a study leaves: verdicts with all that stands behind them, figures, tables."""
+"""The results of a study: verdicts with the data on which they are based, figures, tables."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class SensitivityCell:
 
 @dataclass
 class ClaimResult:
-    """A claim under one parameter set: ours beside the paper's, and its further runs."""
+    """A claim with one parameter set: our value beside the paper's, and its further runs."""
 
     claim: Claim
     finding: Finding
@@ -67,7 +67,7 @@ class ClaimResult:
 
     @property
     def unturned(self) -> list[str] | None:
-        """Of a claim that differs, what no ablation turns: failed comparisons, or the claim itself.
+        """For a claim that differs: the failed comparisons, or the claim, that no ablation changes.
 
         None: every comparison that failed holds in one of the ablations, or the claim agrees in one
         of them.

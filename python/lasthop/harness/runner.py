@@ -1,10 +1,11 @@
 """From grids to reduced runs.
 
-Expand, find in the store, have the rest made by an executor of campaigns.
+Grids are expanded, finished runs are taken from the store, and an executor of campaigns makes the
+others.
 
-The results of a run are the values of its reducers. They stand in the store under the run's key,
-which is that of the same run in a campaign, and under the digest of the reducer's sources: any
-study that wants the same finds them.
+The results of a run are the values of its reducers. In the store they are under the run's key,
+which is that of the same run in a campaign, and under the digest of the reducer's sources. Any
+study that needs the same values finds them.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from lasthop.harness.work import Reduced, Task, Wanted, Work, key_of, sources_of
 
 @dataclass(frozen=True)
 class Request:
-    """A group of runs that is needed: which set, which variation, which grid."""
+    """A request of a group of runs: parameter set, variation and grid."""
 
     parameter_set: ParameterSet
     variation: Variation
@@ -72,7 +73,7 @@ class Runner:
         makes: makes the runs; None: threads, one per processor.
         store: where finished runs are looked for and kept; None: nowhere.
         fresh: nothing is taken from the store.
-        progress: gets how far it is, after each run.
+        progress: gets the progress after each run.
     """
 
     def __init__(
@@ -129,9 +130,9 @@ class Runner:
         return list(merged.values())
 
     def estimate(self, requests: Iterable[Request], perhaps: Iterable[Request]) -> Estimate:
-        """What the runs of the requests would take, and with those that may be needed as well.
+        """Estimates the cost of the requested runs, and with those that may be needed as well.
 
-        Some of them are made to measure; nothing is written.
+        Some of the runs are made for the measurement; nothing is written.
 
         Raises:
             LasthopError: none of these gave a result.

@@ -1,6 +1,6 @@
-"""What a reducer's values depend on beside its run.
+"""What a reducer's values depend on besides its run.
 
-A digest of its sources and of the libraries it uses.
+This is a digest of its sources and of the libraries that it uses.
 
 Sources are the file of the function, every module that it imports from the package or from beside
 it, transitively, and the data files next to `study.py`. Libraries count by their versions.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def digest(study: Study, reducer: str) -> str:
-    """SHA-256 over everything that the reducer of that name is made of, as hex."""
+    """SHA-256 over all sources and libraries of the reducer of that name, as hex."""
     function = inspect.unwrap(getattr(study.code, reducer))
     files, libraries = closure(_roots(study.code, function))
     files.add(Path(study.code.__file__ or study.code_file))  # the name may be given there to something made there

@@ -1,6 +1,6 @@
-"""The statistics that claims are judged by.
+"""The statistics by which claims are judged.
 
-Estimates with confidence intervals, time-weighted means, shares.
+They are estimates with confidence intervals, time-weighted means, and shares.
 
 A replication is one run; its index is its seed, so that two points of a grid with the same seeds
 share their random numbers and differences can be taken pair by pair.
@@ -79,10 +79,10 @@ class Estimate:
         return Estimate(tuple(a - b for a, b in zip(self.samples, other.samples, strict=True)))
 
     def text(self, digits: int = 3, unit: str = "") -> str:
-        """`5.12 ± 0.08 s`: the mean and half the interval, to one place.
+        """`5.12 ± 0.08 s`: the mean and half the interval, with the same number of places.
 
-        Half the interval has two significant digits, and the mean ends where it does; neither goes
-        beyond `digits` of the mean by more than one place.
+        Half the interval has two significant digits, and the mean has as many decimal places.
+        Neither has more than one place beyond `digits` significant digits of the mean.
         """
         half = self.half_width
         after = f" {unit}" if unit else ""

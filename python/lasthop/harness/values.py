@@ -1,6 +1,6 @@
-"""What reducers return, as octets for the store.
+"""The values that reducers return, as octets for the store.
 
-Read back, each value has its type and its bits again.
+After reading, each value has the same type and the same bits.
 """
 
 from __future__ import annotations

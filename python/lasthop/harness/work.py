@@ -1,6 +1,6 @@
-"""One run of a study, wherever it is made: scenario, run, reducers.
+"""One run of a study in any kind of executor: scenario, run, reducers.
 
-Its tables are discarded after the reducers.
+Its tables are discarded after the reducers have read them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Wanted:
 
     @property
     def items(self) -> tuple[str, ...]:
-        """All items that will do: what a figure needs serves a claim as well."""
+        """All items that are sufficient: values for a figure are sufficient for a claim as well."""
         return (self.item,) if self.shown else (self.item, Wanted(self.reducer, self.sources, True).item)
 
 
@@ -152,7 +152,7 @@ def key_of(scenario: ScenarioLike, backend: Backend, kernel: str = "") -> str:
 
 
 def sources_of(study: Study, reducer: str, backend: Backend) -> str:
-    """The digest of a reducer's sources; empty where nothing is kept, as it takes a moment."""
+    """The digest of a reducer's sources; empty where nothing is kept, to save its computation."""
     return "" if backend.code is None else digest(study, reducer)
 
 

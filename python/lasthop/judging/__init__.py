@@ -1,4 +1,4 @@
-"""`lasthop judge`: a congestion control against the test cases of documents.
+"""`lasthop judge`: tests a congestion control with the test cases of documents.
 
 Each case is a table of TOML.
 """

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def flow_codes(table: pa.Table) -> tuple[list[str], Whole]:
-    """The names of a table's flows, and of each row the place of its flow's name among them.
+    """The names of a table's flows, and for each row the index of its flow's name.
 
     A name may have no rows.
     """

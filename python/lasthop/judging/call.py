@@ -1,4 +1,4 @@
-"""The words with which a judgement was asked for: they make the same judgement of one case."""
+"""The arguments of a judgement, from which the command for one of its cases is made."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Call:
-    """What a judgement was asked for.
+    """The arguments of a judgement.
 
     Attributes:
         control: as it was given: a name, `FILE.py:CLASS` or `PROGRAM:NAME`.
-        suites: of each suite's name the name, file or folder that was given.
-        own: `FILE.py:CLASS` of a name in `--cc`; empty: the control is no such.
+        suites: for the name of each suite the name, file or folder that was given.
+        own: `FILE.py:CLASS` of a name in `--cc`; empty: the control has no such name.
         made: the name of the class, where a class itself was given in Python.
     """
 
@@ -32,7 +32,8 @@ class Call:
     def of_case(self, suite: str, case: str) -> str:
         """The command that judges a case again.
 
-        For a class that was given in Python, which no command can name, the call in Python.
+        A class that was given in Python has no name for a command, so the result is the call in
+        Python.
         """
         given = self.suites.get(suite, suite)
         if self.made:

@@ -38,7 +38,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Reading:
-    """A point in which the source contradicts itself: each reading with its expression."""
+    """One reading of a point in which the source contradicts itself, with its expression."""
 
     text: str
     readings: tuple[Check, ...]
@@ -77,13 +77,13 @@ class CaseMetric:
         return self.most is not None or self.least is not None
 
     def on(self, path: str) -> bool:
-        """Whether a path has it."""
+        """Whether the metric exists on a path."""
         return not self.paths or any(fnmatchcase(path, pattern) for pattern in self.paths)
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A control with a mistake on purpose, which the case must find."""
+    """A control with a deliberate mistake, which the case must find."""
 
     name: str
     #: The built-in control whose switch it is, or the class of the user's.
@@ -145,7 +145,7 @@ class Case:
 
     @cached_property  # each run of the case has it in its key
     def digest(self) -> str:
-        """Digest of all that the case says."""
+        """Digest of the content of the case."""
         data: Any = Places(self.text, self.file).data
         for part in self.key:
             data = data[part]
@@ -153,7 +153,7 @@ class Case:
 
     @property
     def own(self) -> str:
-        """The built-in control that the case names for the judged flow; empty: it does not."""
+        """The built-in control that the case names for the judged flow; empty: it names none."""
         flow = self.scenario.get("flow", {}).get(FLOW, {})
         tcp = flow.get("tcp", {}) if isinstance(flow, Mapping) else {}
         named = tcp.get("cc") if isinstance(tcp, Mapping) else None
@@ -166,7 +166,7 @@ class Case:
         return replace(self, scenario={**self.scenario, "flow": {**flow, FLOW: judged}})
 
     def reason(self, control: str) -> str | None:
-        """Why a control is known to fail: the one that the case names itself, else the judged."""
+        """Why a control is known to fail: the one that the case names, else the judged one."""
         return self.known.get(self.own or control)
 
     @property
@@ -176,13 +176,13 @@ class Case:
 
     @property
     def harms(self) -> bool:
-        """Whether it is run without the judged flow too, to see what the others get then."""
+        """Whether it is also run without the judged flow, for a comparison of the other flows."""
         return any(metric.harm for metric in self.metrics)
 
     def replications(self, path: CasePath, quick: bool, wanted: int = 0) -> int:
-        """How often a path is run; `wanted` in the place of what the case says.
+        """How often a path is run; `wanted` replaces the number of the case.
 
-        A path that is run once has no noise and would give the same each time.
+        A path that is run once has no noise, so each run would give the same result.
         """
         seeds = path.seeds or self.seeds
         if wanted and seeds > 1:
@@ -210,6 +210,6 @@ class Case:
         }
 
     def seed(self, replication: int) -> int:
-        """The seed of a replication, from 0: of the case and the replication alone."""
+        """The seed of a replication (from 0); it depends on the case and the replication only."""
         digest = hashlib.blake2b(f"{self.id}/{replication}".encode(), digest_size=4).digest()
         return int.from_bytes(digest, "big") % 1_000_000_000

@@ -1,11 +1,11 @@
 """Comparative rows: the candidate beside reference controls, paired by seed.
 
-A row is flagged where the candidate is worse than Reno and worse than CUBIC, a rate control where
-it is worse than as many flows of TCP: significantly, by more than the least relevant difference
-`LEAST`, and again so in runs with further seeds (`confirmed`). The null hypothesis of a
-metric on a path is that it is not worse than one of the two, so its p-value is the larger of two
-one-sided ones (intersection-union test: R. L. Berger, Technometrics 24, 1982). Those of a row, over
-its paths and metrics, are corrected after S. Holm.
+A row is flagged if the candidate is worse than Reno and worse than CUBIC; for a rate control, if it
+is worse than as many flows of TCP. The difference must be significant, larger than the least
+relevant difference `LEAST`, and so again in runs with further seeds (`confirmed`). The null
+hypothesis of a metric on a path is that it is not worse than one of the two, so its p-value is the
+larger of two one-sided ones (intersection-union test: R. L. Berger, Technometrics 24, 1982). Those
+of a row, over its paths and metrics, are corrected after S. Holm.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ Samples = Mapping[str, Mapping[int, Mapping[str, "float | None"]]]
 
 
 def compared(samples: Samples, case: Case) -> Samples:
-    """The values of a path with the harm to the others, paired by replication.
+    """The values of a path with the harm to other flows, paired by replication.
 
-    Harm is (x - y) / x where more is better and (y - x) / y where less is, x without the judged
-    flow and y with it (R. Ware and others, Beyond Jain's Fairness Index, HotNets 2019); below 0 the
-    others gain.
+    Harm is (x - y) / x where more is better and (y - x) / y where less is better, with x without
+    the judged flow and y with it (R. Ware and others, Beyond Jain's Fairness Index, HotNets 2019);
+    below 0 the other flows gain.
     """
     alone = samples.get(ALONE, {})
     better = {metric.name: metric.better for metric in case.metrics}
@@ -90,9 +90,10 @@ def summary(samples: Samples, case: Case, path: str) -> dict[str, dict[str, Any]
 
 
 def values_of(case: Case, samples: Samples, further: Samples) -> list[tuple[Any, ...]]:
-    """The values of a path's runs: control, replication, seed, whether it is a further one, metric.
+    """The values of a path's runs, one row for each.
 
-    And the value, None where it is not known; replications from 1 on.
+    A row has control, replication (from 1 on), seed, whether it is a further seed, metric, and the
+    value, None where it is not known.
     """
     return [
         (control or "alone", k + 1, case.seed(k), is_further, name, value)
@@ -125,10 +126,10 @@ Limits = Mapping[str, Mapping[str, Mapping[str, "float | None"]]]
 def flags(
     points: Sequence[tuple[str, Samples]], candidate: str, case: Case, limits: Limits | None = None
 ) -> list[dict[str, Any]]:
-    """Where a document's bound is broken, and where the candidate is worse than both baselines.
+    """The flags: a document's bound is broken, or the candidate is worse than both baselines.
 
-    A bound of a document has no least difference. It and a difference without noise need no
-    confirmation.
+    For the bound of a document there is no least difference. Neither it nor a difference without
+    noise needs a confirmation.
 
     Args:
         points: the samples of each path.
@@ -137,8 +138,8 @@ def flags(
         limits: what documents allow.
 
     Returns:
-        Of each flag: path, metric, why; of comparisons the corrected p-value `p`, the `values` by
-        control, and whether all replications of the path are equal (`exact`).
+        For each flag: path, metric and reason; for comparisons also the corrected p-value `p`, the
+        `values` by control, and whether all replications of the path are equal (`exact`).
     """
     contested = [
         (path, samples, metric)
@@ -154,9 +155,9 @@ def confirmed(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Which flags hold again in runs with further seeds.
 
-    A judgement has many rows, so that chance alone passes a test at 5 % in some of them. The
-    further runs are independent of those that have raised the flag, and only what was flagged is
-    tested in them, at 1 %: the probabilities of both errors multiply.
+    A judgement has many rows, so in some of them a test at 5 % is significant by chance alone. The
+    further runs are independent of the runs that have caused the flag. Only flagged comparisons are
+    tested in them, at 1 %, so the error probabilities of both tests multiply.
 
     Args:
         found: the flags of the first runs (`flags`).
@@ -166,8 +167,9 @@ def confirmed(
         case: the case, with its metrics.
 
     Returns:
-        Flags that stay, and those that do not. Each that was doubted has its corrected p-value in
-        the further runs (`again`), and their values (`further`, as `values`).
+        The flags that are confirmed, and those that are not. Each that was tested again has its
+        corrected p-value in the further runs (`again`), and the values of these runs (`further`, as
+        `values`).
     """
     samples = dict(points)
     named = {metric.name: metric for metric in case.metrics}
@@ -188,7 +190,7 @@ def confirmed(
 
 
 def doubted(flag: Mapping[str, Any]) -> bool:
-    """Whether further seeds must confirm a flag: neither a document's bound nor free of noise."""
+    """Whether further seeds must confirm a flag: not for a document's bound or without noise."""
     return "bound" not in flag and not flag["exact"]
 
 
@@ -254,11 +256,11 @@ def unknown(
     limits: Limits | None = None,
     whys: Whys | None = None,
 ) -> list[dict[str, str]]:
-    """Where a row says nothing: the candidate cannot be compared, or a bound not be tested.
+    """Where a row has no result: the candidate cannot be compared, or a bound cannot be tested.
 
-    The candidate's value is not known and the baselines' are: a file that never arrives has no
-    completion time, and its sender is not better for that. Or no value is known, or that of a
-    bound.
+    There are three cases. The candidate's value is not known and those of the baselines are: a file
+    that never arrives has no completion time, which must not count as a better one. Or no value is
+    known. Or the value for a bound is not known.
 
     Args:
         points: the samples of each path.
@@ -321,7 +323,7 @@ def _unit(metric: CaseMetric) -> str:
 
 
 def comparisons(paths: Sequence[str], case: Case) -> int:
-    """How many tests a row makes."""
+    """The number of statistical tests of a row."""
     return sum(metric.contested and metric.on(path) for path in paths for metric in case.metrics)
 
 

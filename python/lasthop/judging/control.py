@@ -1,6 +1,6 @@
 """The control that is judged: a congestion control or a rate control.
 
-Built in or a class of the user's.
+It is built in, or a class of the user.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Control:
 
     @property
     def cc(self) -> dict[str, Callable[..., CongestionControl | RateControl]]:
-        """What a scenario is given beside its text."""
+        """The controls that are passed to a scenario in addition to its text."""
         return {} if self.make is None else {self.name: self.make}
 
     @property
@@ -86,7 +86,7 @@ class Control:
 
     @property
     def hash(self) -> str:
-        """Names the control by what it does, as hex; of a built-in one the build is part of it."""
+        """Digest of the control's sources, as hex; for a built-in control, of name and build."""
         if self.make is not None:
             return self.code[:32]
         said = f"{self.name} {_core.__version__} {engine()}" + (f" {self.switch}" if self.switch else "")
@@ -131,13 +131,14 @@ def control_of(
 
     Args:
         name: of a built-in control, a name in `given`, `FILE.py:CLASS`, or `PROGRAM:NAME`.
-        given: controls of one's own by name: classes, or texts `FILE.py:CLASS`.
+        given: the user's own controls by name: classes, or texts `FILE.py:CLASS`.
         folder: where files are looked for; None: the current folder.
-        judged: what it is where both a congestion control and a rate control have the name.
+        judged: which of the two is meant where both a congestion control and a rate control have
+            the name.
 
     Raises:
         LasthopError: there is no such control, or the file or the class is not there.
-        TypeError: what was given is no control.
+        TypeError: a class in `given` is not a control.
     """
     folder = (folder or Path.cwd()).resolve()
     given = dict(given or {})
@@ -169,10 +170,10 @@ def control_of(
 def stand_in(variables: Mapping[str, bool], judged: str = CONGESTION) -> Control:
     """A control with these variables, with which a case's scenarios are checked.
 
-    Of each: name, and whether it is a state.
+    Each variable is a name, and whether it is a state.
 
-    CUBIC or NADA where it has them, else a built-in control that does, else a class without
-    behaviour.
+    The control is CUBIC or NADA if it has these variables, otherwise a built-in control that has
+    them, otherwise a class without behaviour.
     """
     for name in ("nada" if judged == RATE else "cubic", *built_in(judged)):
         if variables.keys() <= variables_of(name, judged).keys():
@@ -182,10 +183,10 @@ def stand_in(variables: Mapping[str, bool], judged: str = CONGESTION) -> Control
 
 
 def mutated(control: Control, switch: str) -> Control:
-    """A built-in control with a mistake on purpose.
+    """A built-in control with a deliberate mistake.
 
     Raises:
-        LasthopError: it has no such switch.
+        LasthopError: the control has no such mutant.
     """
     has = switches_of(control.name, control.judged) if control.make is None else ()
     if switch not in has:

@@ -1,6 +1,6 @@
 """The figure of a point: the control's states as a strip, and variables over time.
 
-Those variables that the case names.
+The case names these variables.
 """
 
 from __future__ import annotations
@@ -36,13 +36,14 @@ _SCALES = {"bit/s": (1e-6, "Mbit/s"), "s": (1e3, "ms"), "B": (1e-6, "MB")}
 
 
 def course_figure(shown: Mapping[str, Any], plot: Sequence[str], small: bool = False) -> Figure:
-    """The course of a point.
+    """Draws states and variables of a point over time.
 
     Args:
         shown: `series`, `states`, `moments`, `sides` and `thresholds` of the point, and `beside`,
             the states of another run on its path, with what that run is.
         plot: the variables, in the order of the case.
-        small: of half the width, with one variable and without moments: for the first page.
+        small: a figure of half the width, with one variable and without moments, for the first
+            page.
     """
     series = [name for name in plot if shown["series"].get(name)]
     sides = [*(shown.get("sides") or [])][:1]
@@ -148,8 +149,8 @@ def _sides(ax: Axes, failed: Mapping[str, Any]) -> None:
 def state_colours(variable: str, states: Iterable[str]) -> dict[str, str]:
     """The colour of each state, the same in every figure of a report.
 
-    States of a user's own control come after those of built-in ones; their colours follow from
-    their names, and where two would have one colour the later name has the next.
+    States of a user's own control come after those of built-in ones. Their colours follow from
+    their names; if two names have the same colour, the later name takes the next colour.
 
     Args:
         variable: such as `bbr.state`.
@@ -217,10 +218,10 @@ def contest_figure(
     """Means and 95 % intervals of the candidate and the references, by path.
 
     Args:
-        metrics: what is compared, from the top.
+        metrics: the compared metrics, from top to bottom.
         points: the paths, with `compare`.
         controls: the candidate first.
-        small: of half the width: for the first page.
+        small: a figure of half the width, for the first page.
     """
     shown = [(metric, [p for p in points if metric.on(p["path"])]) for metric in metrics]
     most = max((len(of) for _, of in shown), default=1)
@@ -265,7 +266,7 @@ def front_figure(
 ) -> Figure:
     """A figure of the first page: one metric of a comparative case over another.
 
-    Or over the buffer, or over its bound.
+    The horizontal axis may also be the buffer, or the metric's bound.
 
     Args:
         wanted: what is drawn.

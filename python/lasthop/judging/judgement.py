@@ -1,6 +1,6 @@
 """From a control and suites to verdicts.
 
-What is run, found in the store or made by an executor of campaigns.
+Runs are taken from the store, or an executor of campaigns makes them.
 """
 
 from __future__ import annotations
@@ -117,13 +117,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What judging a control has found.
+    """The result of a judgement.
 
     Attributes:
         control: what was judged.
         suites: the suites.
         rows: a row for each case, in the order of the suites.
-        call: what it was asked for; not part of `judge.json`.
+        call: the arguments of the judgement; not part of `judge.json`.
     """
 
     control: Control
@@ -157,7 +157,7 @@ class Verdicts:
     def to_json_dict(self) -> dict[str, Any]:
         """The content of `judge.json`.
 
-        Of the same control, cases and version the same, however it was run.
+        It depends only on control, cases and version, and not on how the runs were made.
         """
         return {
             "version": FORMAT,
@@ -249,29 +249,30 @@ def judge(
 
     Args:
         cc: a built-in congestion control or rate control, a name in `own`, or `FILE.py:CLASS`.
-        suites: names of bundled suites, files or folders of cases; None: those that fit the
-            control.
-        cases: patterns of ids with `*` and `?`, of which a case fits one; none: all cases.
+        suites: names of bundled suites, files or folders of cases; None: the bundled suites that
+            fit the control.
+        cases: patterns of ids with `*` and `?`; only cases that match one of them are judged.
+            Without patterns: all cases.
         own: congestion controls of your own by name: classes, or texts `FILE.py:CLASS`.
         quick: fewer paths and replications, as each case says.
-        vary: from 1 on: rate, delay and buffer of each path are multiplied with factors of 0.8 to
-            1.25, drawn from it.
-        seeds: from 2 on: how often each path of a case with several replications is run, in the
-            quick form too; 0: as often as the case says. Those that the case asks for are the first
-            of them. A path that is run once has no noise, and is run once.
+        vary: a seed from 1 on, from which factors of 0.8 to 1.25 are drawn for rate, delay and
+            buffer of each path.
+        seeds: number of replications of each path of a case with several replications, from 2 on,
+            in the quick form too; 0: as the case says. The replications of the case are the first
+            of them. A path that the case runs once has no noise, and is run once.
         jobs: runs at a time; 0: one per core.
         store: where finished runs are kept; None: the store of campaigns.
         fresh: every run is made anew.
-        progress: gets how far it is, after each run.
-        mutant: a switch of a built-in control (`lasthop describe cc NAME`): it is judged with this
-            mistake.
-        profile: the profile of the TCP stacks (`lasthop describe profile`) in the place of
-            `linux-6`, which the bundled cases write for every flow; empty: `linux-6`.
+        progress: gets the progress after each run.
+        mutant: a deliberate mistake of a built-in control (`lasthop describe cc NAME`), with which
+            the control is judged.
+        profile: a profile of the TCP stacks (`lasthop describe profile`) that replaces `linux-6`,
+            which the bundled cases set for every flow; empty: `linux-6`.
 
     Raises:
-        LasthopError: there is no such control, switch, profile or suite, or a case has a mistake:
-            nothing has been run then.
-        TypeError: a control in `own` is none.
+        LasthopError: there is no such control, mutant, profile or suite, or a case has a mistake;
+            in these cases nothing has been run.
+        TypeError: a class in `own` is not a control.
     """
     judgement = Judgement(
         cc, suites, cases=cases, own=own, quick=quick, vary=vary, seeds=seeds, jobs=jobs, store=store, fresh=fresh,
@@ -352,7 +353,7 @@ class Judgement:
         return sum(len(points) for points in self._plan)
 
     def refused(self, case: Case) -> tuple[str, str] | None:
-        """Why a case is not run: verdict and reason; None: it is."""
+        """Why a case is not run: verdict and reason; None: it is run."""
         if self.control.judged != case.judges:
             return (
                 "not-applicable",
@@ -436,14 +437,14 @@ class Judgement:
         return found
 
     def estimate(self) -> Estimate:
-        """What it would take. Some runs are made to measure; nothing is written."""
+        """Estimates the cost from some runs that are made to measure. Nothing is written."""
         missing = [task for points in self._plan for task, _, _ in points if self._kept(task) is None]
         return estimate(self.makes, self._work(), missing, (self.runs, self.runs))
 
     def costs(self) -> list[tuple[str, int, float, float]]:
-        """Of each case: id, runs, simulated time [s], and segments at most.
+        """For each case: id, runs, simulated time [s], and the largest number of segments.
 
-        Those that its paths carry in that time.
+        This is the number that its paths can carry in the simulated time.
         """
         found = []
         for (_, case), points in zip(self.cases, self._plan, strict=True):
@@ -453,7 +454,7 @@ class Judgement:
         return found
 
     def most_further(self) -> int:
-        """How many runs with further seeds there are at most: those where each path is flagged.
+        """The largest number of runs with further seeds: those needed if each path is flagged.
 
         A control is not worse than itself, so one of the baselines has none.
         """
@@ -469,9 +470,10 @@ class Judgement:
         return found
 
     def run(self, progress: Progress | None = None) -> Verdicts:
-        """Makes the runs that are missing, and judges.
+        """Makes the missing runs, and judges.
 
-        Where a comparison flags a row, runs with further seeds confirm the flag or not.
+        Where a comparison flags a row, runs with further seeds decide whether the flag is
+        confirmed.
         """
         began = time.monotonic()
         made = _Made()

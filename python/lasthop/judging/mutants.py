@@ -1,4 +1,4 @@
-"""Mutants: controls with a mistake on purpose. A case that does not find its own is no test."""
+"""Mutants: controls with a deliberate mistake, which a case must find."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Failed = tuple[str, str, int]
 
 @dataclass(frozen=True)
 class Tried:
-    """What a case says of one of its mutants."""
+    """The result of a case for one of its mutants."""
 
     case: str
     mutant: str
@@ -35,12 +35,13 @@ class Tried:
 def try_mutants(suites: Sequence[Suite], **more: Any) -> Iterator[Tried]:
     """Judges each mutant of each case by its own case.
 
-    A mutant whose class is not there is an error, and not found. A switch of a built-in control is
-    found only if each check that it names fails on a path where it does not fail without it.
+    A mutant whose class does not exist is an error, and counts as not found. A mutant of a built-in
+    control is found only if each check that it names fails on a path on which the check does not
+    fail without the mutant.
 
     Args:
         suites: the suites.
-        more: as `Judgement` takes it: quick, jobs, store.
+        more: arguments of `Judgement`, such as quick, jobs, store.
     """
     for suite in suites:
         for case in suite.cases:
@@ -50,7 +51,7 @@ def try_mutants(suites: Sequence[Suite], **more: Any) -> Iterator[Tried]:
 
 
 def missing_mutants(case: Case) -> list[LasthopError]:
-    """The mistakes of a case whose mutants' classes or programs are not there."""
+    """The errors of a case for mutants whose classes or programs do not exist."""
     errors = [(number, _missing(case, mutant)) for number, mutant in enumerate(case.mutants)]
     file = Places(case.text, case.file)
     return [file.error((*case.key, "mutant", n, "cc"), *_words(error)) for n, error in errors if error is not None]

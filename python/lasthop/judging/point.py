@@ -1,4 +1,4 @@
-"""One run of a case: its checks, their values, and what the report shows of it."""
+"""One run of a case: its checks, their values, and the data for the report."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Work:
 def item_of(case: Case, path: CasePath) -> str:
     """The item under which the store has a judgement.
 
-    Of the case, the path and the judge's own sources.
+    It depends on the case, the path and the sources of the package `judging`.
     """
     said = json.dumps([case.digest, path.name, sorted(path.parameters.items())])
     return f"judged {hashlib.blake2b((said + _sources()).encode(), digest_size=16).hexdigest()}"
@@ -146,8 +146,8 @@ def judged(case: Case, path: CasePath, run: Results, scenario: Scenario, control
     """The judgement of a run, as plain data.
 
     Keys: `verdict`, `why`, `checks`, `values`, `readings` (of ambiguous points), `series` (for
-    figures), `states`; of a comparative case `values`, `limits`, `unknown` and `unknown_limits` (of
-    those without a value why), and `held_back`.
+        figures), `states`. For a comparative case: `values`, `limits`, `unknown` and
+        `unknown_limits` (why a metric or a limit has no value), and `held_back`.
     """
     flow, duration_s = FLOW, scenario.duration
     recording = Recording(run, flow, duration_s)

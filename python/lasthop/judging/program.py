@@ -1,7 +1,7 @@
-"""A control in a program of the user's: a crate whose `main` is `lasthop_sim::command`.
+"""A control in a program of the user: a crate whose `main` is `lasthop_sim::command`.
 
-The program makes the runs of the judged control. Cases are read, scenarios written and tables
-evaluated here.
+The program makes the runs of the judged control. This package reads the cases, writes the scenarios
+and evaluates the tables.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class Program:
         return hasher.hexdigest()
 
     def declared(self) -> type[CongestionControl | RateControl]:
-        """A class that has the control's variables and none of its behaviour.
+        """A class with the control's variables and without its behaviour.
 
-        Scenarios are checked with it.
+        Scenarios are checked with this class.
 
         Raises:
-            LasthopError: it is no such program, another version of Lasthop is in it, or it has no
-                such control.
+            LasthopError: the file is not such a program, it contains another version of Lasthop, or
+                it has no such control.
         """
         found = self._described()
         if found["lasthop"] != _core.__version__:
@@ -87,16 +87,16 @@ class Program:
 
     @contextmanager
     def run(self, scenario: str, folder: Path, stopped: Callable[[], bool]) -> Iterator[Results]:
-        """Runs a scenario; its results last as long as the block.
+        """Runs a scenario; its results exist during the block only.
 
         Args:
             scenario: its text.
-            folder: in which the files that it names are looked for.
+            folder: the folder of the files that the scenario names.
             stopped: called about every 50 ms; true ends the run.
 
         Raises:
             RunFailedError: the program failed; the text has its last line.
-            KeyboardInterrupt: the run was given up.
+            KeyboardInterrupt: `stopped` has ended the run.
         """
         with TemporaryDirectory(prefix="lasthop-judge-") as place:
             file, out = Path(place) / "scenario.toml", Path(place) / "out"
@@ -124,7 +124,7 @@ def program_of(text: str, folder: Path) -> Program | None:
     """The program and control that `PROGRAM:NAME` means; None: the text has another form.
 
     Raises:
-        LasthopError: the file is there, and is no program.
+        LasthopError: the file exists and is not a program.
     """
     file, _, name = text.rpartition(":")
     if not file or not name or file.endswith(".py"):

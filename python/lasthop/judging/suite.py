@@ -1,4 +1,4 @@
-"""Suites: folders and files of cases, those that come with the package and those of the user."""
+"""Suites: folders and files of cases, bundled ones and those of the user."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _figures(about: Places, cases: Sequence[Case]) -> tuple[SuiteFigure, ...]:
 
 
 def chosen(suite: Suite, patterns: Sequence[str]) -> Suite:
-    """The suite with those cases alone whose id fits one of the patterns; all without any."""
+    """The suite with the cases whose id matches one of the patterns; without patterns all cases."""
     if not patterns:
         return suite
     cases = tuple(c for c in suite.cases if any(fnmatchcase(c.id.lower(), p.lower()) for p in patterns))

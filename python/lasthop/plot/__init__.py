@@ -1,6 +1,6 @@
-"""Figures fit for a paper: 3.5-inch column, vector, labelled with units.
+"""Figures for papers: a column of 3.5 inches, vector formats, labels with units.
 
-Colours for the colour-blind too.
+Readers with colour vision deficiencies can distinguish the colours.
 """
 
 from lasthop.plot._plots import Plots

@@ -1,6 +1,6 @@
-"""Self-contained HTML pages: one file that can be mailed, nothing fetched.
+"""Self-contained HTML pages: one file, which loads nothing else.
 
-Readable in light and in dark.
+The pages have a light and a dark form.
 
 The generic pieces (`page`, `section`, `figure_svg`, `table_html`) are shared by all reports. Those
 of runs (`run_report`, `runs_report`) and of campaigns (`lasthop.report.campaign`) are here, that of

@@ -41,7 +41,7 @@ def figure_specs(results: CampaignResults) -> list[FigureSpec]:
     """The figures of a campaign: those of its file, or, where it has none, one that fits its axes.
 
     Raises:
-        FigureError: the file describes a figure that is none.
+        FigureError: the file describes a figure that is not valid.
     """
     try:
         tables = tomllib.loads(results.toml).get("figure", {})
@@ -56,7 +56,7 @@ def write(folder: Path, results: CampaignResults) -> list[Path]:
     """Writes `figures/NAME.pdf`, `.svg` and `.png`, and `report.html`.
 
     Args:
-        folder: where; it is there already.
+        folder: where to write; it must exist.
         results: what is shown. Results without a single run get a report without figures.
 
     Returns:
@@ -83,7 +83,7 @@ def write(folder: Path, results: CampaignResults) -> list[Path]:
 
 
 def draw_all(results: CampaignResults) -> list[tuple[FigureSpec, Figure | str]]:
-    """Each figure of a campaign, drawn, or why it cannot be; none where no run has a value.
+    """Each figure of a campaign, or why it cannot be drawn; empty where no run has a value.
 
     Raises:
         LasthopError: a table `[figure.NAME]` has a mistake.
@@ -106,11 +106,10 @@ def _drawn(spec: FigureSpec, results: CampaignResults) -> Figure | str:
 def campaign_report(results: CampaignResults, drawn: Sequence[tuple[FigureSpec, Figure | str]] | None = None) -> str:
     """The report of a campaign as one HTML document, which needs no other file.
 
-    It is the page of `lasthop view`, and more.
+    It begins with the interactive charts of `lasthop view`.
 
-    After the page's charts, which a cursor moves through, it has what was swept, the figures, the
-    points with their intervals, failures with their reasons, plan and cost, and the command that
-    repeats it.
+    After these it has the axes, the figures, the points with their intervals, failures with their
+    reasons, plan and cost, and the command that repeats the campaign.
 
     Args:
         results: the results of a campaign.

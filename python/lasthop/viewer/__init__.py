@@ -1,6 +1,6 @@
 """The page that shows runs.
 
-`lasthop view` serves it on this machine, a report of a run carries its data in it.
+`lasthop view` serves it on this machine; in the report of a run it contains the data too.
 
 The page is built from the sources in the folder `viewer` of the repository and committed as
 `page.html`.

@@ -1,9 +1,10 @@
 """Metrics of campaigns: expressions over the tables of a run.
 
-Such as `p95(tcp("ftp").rtt_us) in ms`.
+An example is `p95(tcp("ftp").rtt_us) in ms`.
 
-The language is Lasthop's own (docs/guides/metrics.md has its grammar). Nothing in it reaches
-Python: a name is a table, a column, a function or a unit, or the metric is refused.
+The language is Lasthop's own (docs/guides/metrics.md has its grammar). Expressions have no access
+to Python: each name must be a table, a column, a function or a unit, otherwise the metric is
+refused.
 
     metric = Metric.parse("goodput", 'flow("ftp").goodput_bps in Mbit/s')
     metric.unit, metric.tables  # "Mbit/s", {"flows"}
@@ -56,7 +57,7 @@ class MetricError(LasthopError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a metric is in one run: a value, or the reason why there is none."""
+    """The value of a metric in one run, or the reason why there is none."""
 
     value: float | None
     reason: str | None = None
@@ -66,8 +67,8 @@ class Outcome:
 class Metric:
     """A named expression over the tables of a run, checked, with its unit.
 
-    Equal metrics have equal names and trees, whatever their spaces and parentheses. Pickles as name
-    and text.
+    Two metrics are equal if their names and expression trees are equal; spaces and redundant
+    parentheses do not count. Pickles as name and text.
     """
 
     name: str
@@ -105,7 +106,7 @@ class Metric:
     def flows(self) -> list[tuple[str, Span]]:
         """The flows that it names without `*`.
 
-        Each with first and end of the characters that name it.
+        Each has the positions of the first character of its name and of the end.
         """
         rows = [node for node in walk(self.tree) if isinstance(node, Rows) and node.key is not None]
         named = [(n.key.value, n.key.span) for n in rows if n.key is not None and table_of(n.word).key == "flow"]
@@ -122,7 +123,7 @@ class Metric:
     def outcome(self, run: Results) -> Outcome:
         """Its value in a run [`unit`], or the reason why there is none.
 
-        No such table, row or value.
+        The reason is a table, a row or a value that the run does not have.
 
         Raises:
             LasthopError: a table of the run cannot be read.

@@ -1,4 +1,4 @@
-"""Rate controls with a mistake on purpose, which the cases of equal flows must find."""
+"""Rate controls with a deliberate mistake, which the cases with equal flows must find."""
 
 from __future__ import annotations
 
