@@ -54,7 +54,7 @@ def share_behind(live: object) -> float:
 def run_tables() -> dict[str, dict[str, Any]]:
     """The tables that runs leave, by name: description, columns, series.
 
-    In the order of the documentation.
+    They are in the order of the documentation.
     """
     return {t["name"]: t for t in json.loads(_core.describe())["tables"] if t["of"] == "run"}
 

@@ -121,7 +121,7 @@ class Results:
     def shape(self, name: str) -> tuple[pa.Schema, int]:
         """Schema and number of rows of a table.
 
-        Of results in a folder the table itself is not read.
+        For results in a folder the table itself is not read.
 
         Raises:
             LasthopError: this run did not record it, or it is damaged.

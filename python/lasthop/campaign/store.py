@@ -185,7 +185,7 @@ class Store:
     def get(self, run: str, items: Sequence[str]) -> dict[str, Entry]:
         """What is known of a run: the entries among `items` that the store has.
 
-        Without contents.
+        The entries are without contents.
         """
         try:
             return self._get(run, items)

@@ -39,7 +39,7 @@ def campaigns(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> 
 def axes(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Keys of `--axis KEY=A,B`, with the names of the base scenario's own tables.
 
-    Where a base is given.
+    The names are known only where a base is given.
     """
     return [] if "=" in incomplete else _parts(_keys(ctx.params.get("base")), incomplete, "=")
 
@@ -72,7 +72,7 @@ def profiles(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> l
 def assignments(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Keys of `--set KEY=VALUE`, a part at a time.
 
-    With the names of the scenario's own tables where one is given.
+    Where a scenario is given, the names of its tables are included.
     """
     if "=" in incomplete:
         return []

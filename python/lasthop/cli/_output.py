@@ -129,9 +129,9 @@ MOST_ALIKE = 10
 
 
 def warnings(found: Sequence[Diagnostic]) -> None:
-    """What the scenario's linter says, on stderr.
+    """Prints the warnings of a scenario on stderr.
 
-    Of many alike the first ones, and how many more there are.
+    Of many similar ones it prints the first, and the number of the others.
     """
     if not found:
         return

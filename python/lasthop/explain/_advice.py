@@ -1,6 +1,6 @@
 """What to change: for causes that are known pitfalls, with the key.
 
-And with the result of trying it.
+Also the result of trying the change.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the time of a TCP sender went into, estimated from samples.
 
-From those in the table `tcp`, and those of queues.
+The samples are those of the table `tcp` and those of queues.
 
 A sample stands for the time since the one before it. It says how many octets are outstanding, and
 how many of them have arrived (`bytes_arrived`): those are at the receiver or in acknowledgements,

@@ -17,7 +17,7 @@ MOST = 3
 def sentences(budget: Budget, timeouts: int, depth: Callable[[Part], str]) -> list[str]:
     """What a user should know first: the largest causes, then losses, then `timeouts`.
 
-    Those of the sender.
+    These are the timeouts of the sender.
 
     Args:
         budget: what is described.

@@ -64,7 +64,7 @@ class Line:
 def of_pdcp(results: Results, ues: set[str]) -> dict[str, list[Line]]:
     """What entered bearers of these UEs, and what left them at the other end.
 
-    By direction; needs `stages`.
+    The result is by direction, and needs the table `stages`.
     """
     if not {"stages", "packets"} <= set(results.table_names):
         return {}
@@ -93,7 +93,7 @@ def of_pdcp(results: Results, ues: set[str]) -> dict[str, list[Line]]:
 def of_rlc(results: Results, ues: set[str]) -> dict[str, list[Line]]:
     """PDUs of RLC by epochs, from the table `rlc_pdus`.
 
-    Without it, those sent between the samples of `rlc`.
+    Without this table they are the PDUs that were sent between the samples of `rlc`.
     """
     if "rlc_pdus" in results.table_names:
         return _of_pdus(results, ues)

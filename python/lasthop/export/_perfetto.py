@@ -1,6 +1,6 @@
 """The way of packets as a trace for Perfetto's viewer (ui.perfetto.dev).
 
-With counters of senders and queues.
+It has counters of senders and queues too.
 
 Tracks form a tree: a flow has its packets on their way, its sender's counters and states; below
 "nodes" each node has the packets that it sends and receives; below "layers" each place has a track

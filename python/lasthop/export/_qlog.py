@@ -95,7 +95,7 @@ def qvis_content(results: Results, selection: Selection) -> Content:
 def file_names(flows: list[str], ending: str) -> list[str]:
     """A file for each flow: its name, with `_` for what some file systems refuse.
 
-    And a number where two agree.
+    A number is added where two names are equal.
     """
     names: dict[str, None] = {}
     for flow in flows:

@@ -78,7 +78,7 @@ def readable(colour: ColorType) -> str:
 def black_or_white(ground: ColorType) -> str:
     """The colour for text on an area of this colour.
 
-    Of black and white the one with more contrast.
+    It is black or white, whichever has more contrast.
     """
     return max(("white", "black"), key=lambda text: contrast(text, ground))
 

@@ -108,7 +108,7 @@ class Runner:
     def run(self, requests: Iterable[Request]) -> list[Data]:
         """Makes all runs of the requests and returns the data of each (set, variation).
 
-        In order of first request.
+        They are in the order of the first request.
 
         Raises:
             StudyError: runs have failed, a reducer has, or it returned no values. Finished runs are
@@ -286,7 +286,7 @@ def _where(request: Request, point: Point, seed: int) -> str:
 def narrowed(group: Group, only: Mapping[str, tuple[object, ...]], seeds: int, overrides: Sequence[str]) -> Group:
     """The group with fewer options on some axes, other seeds and further overrides.
 
-    For sensitivity runs.
+    It is for sensitivity runs.
     """
     axes = []
     for axis in group.axes:

@@ -1,6 +1,6 @@
 """What a run has recorded of a flow: variables as steps over instants, events.
 
-And arithmetic over them.
+Also arithmetic over them.
 
 An instant is one ACK or timer from the view of the control, or what the sender has sent after it:
 a group of rows of the table `cc`. Several instants may have one time. A state that lasts for no

@@ -1,6 +1,6 @@
 """The scenario of a run: the base, the keys of the case and of the path.
 
-With values in the place of braces.
+Values replace the names in braces.
 """
 
 from __future__ import annotations

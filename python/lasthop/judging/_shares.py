@@ -102,7 +102,7 @@ class Shares:
     def spread(self, pattern: str, length_s: float, from_s: float, to_s: float) -> float | Unknown:
         """Standard deviation of the flows' goodput together over its mean.
 
-        By intervals of `length_s`.
+        The goodput is that in intervals of `length_s`.
         """
         found = self._goodputs(pattern, length_s, from_s, to_s)
         if isinstance(found, Unknown):
@@ -200,8 +200,8 @@ class Shares:
     def completion(self, pattern: str, share: float) -> float | Unknown:
         """Seconds from start to completion that `share` of the flows' transfers do not exceed.
 
-        Of a transfer that is not complete: to the end of the run, which is less than it takes.
-        Linear between two values.
+        For a transfer that is not complete the time to the end of the run is used, which is less
+        than its completion time. Values between two transfers are interpolated linearly.
         """
         if not 0 <= share <= 1:
             return Unknown(f"a quantile is from 0 to 1, not {share:g}")
@@ -215,7 +215,7 @@ class Shares:
     def jain(self, pattern: str, length_s: float, from_s: float, to_s: float) -> float | Unknown:
         """Jain's index of the flows' goodput.
 
-        Mean over the intervals in which any flow gets something.
+        It is the mean over the intervals in which any flow receives data.
         """
         found = self._goodputs(pattern, length_s, from_s, to_s)
         if isinstance(found, Unknown):
@@ -234,7 +234,7 @@ class Shares:
     def reached(self, pattern: str, rate: float, length_s: float, from_s: float, to_s: float) -> float | Unknown:
         """Seconds until the flows' goodput together is `rate` in an interval.
 
-        To the end if it never is.
+        If this never happens, it is the time to the end.
         """
         found = self._goodputs(pattern, length_s, from_s, to_s)
         if isinstance(found, Unknown):

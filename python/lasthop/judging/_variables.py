@@ -119,6 +119,6 @@ def unit_of(variable: str) -> str:
 def scenario_keys() -> frozenset[str]:
     """The keys of scenarios of this version.
 
-    As the reference writes them: `link.<name>.rate`.
+    They are written as in the reference: `link.<name>.rate`.
     """
     return frozenset(key["path"] for key in json.loads(_core.describe())["keys"])

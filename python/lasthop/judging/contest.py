@@ -76,7 +76,7 @@ def compared(samples: Samples, case: Case) -> Samples:
 def summary(samples: Samples, case: Case, path: str) -> dict[str, dict[str, Any]]:
     """Mean and 95 % interval (Student) of each metric of a path, for each control.
 
-    Without the judged flow: `alone`.
+    The entry `alone` has those of runs without the judged flow.
     """
     found: dict[str, dict[str, Any]] = {}
     for control, runs in samples.items():

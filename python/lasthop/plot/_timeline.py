@@ -53,7 +53,7 @@ class Moment:
 def way_of(results: Results, packet: int) -> list[Moment]:
     """Everything that happened to packet number `packet`.
 
-    And what its senders did to be allowed to send it.
+    Also the requests of its senders for permission to send it.
     """
     for name, key in (("packets", "packets"), ("steps", "steps")):
         if name not in results.table_names:

@@ -63,10 +63,10 @@ class Excerpt:
 def excerpt(results: Results, most: int, names: Sequence[str] = OF_PACKETS) -> Excerpt | None:
     """Stretches around the start, handovers, outages, timeouts, changes and the first drop.
 
-    And in the middle.
+    Another one is in the middle.
 
-    They are of one length, the longest with which the tables of packets keep at most so many rows
-    together.
+    All have the same length: the longest with which the tables of packets together have at most
+    `most` rows.
 
     Args:
         results: a run.

@@ -177,9 +177,9 @@ def finer(results: Results, flow: str, start_s: float, end_s: float) -> dict[str
 
 
 def finest(results: Results, most: int) -> dict[str, str]:
-    """The timelines of all flows in as many intervals as a file carries.
+    """The timelines of all flows in as many intervals as fit into a file.
 
-    They fit into so many characters.
+    The limit is a number of characters.
 
     By flow: base64 of gzip of 16 bits for each share, cause by cause, in 65535ths, and of each
     interval's whole in the same way as a share of the largest.

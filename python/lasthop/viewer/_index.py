@@ -91,7 +91,8 @@ def index(
 def differences(runs: Sequence[Results]) -> dict[str, Any]:
     """Keys of the scenarios whose values are not the same in all runs, with the values.
 
-    Of runs of other scenarios only what every run has: their lists of keys have little in common.
+    For runs of different scenarios the result has only the keys that every run has, because their
+    lists of keys have little in common.
     """
     scenarios = [_flat(_parsed(run.manifest)) for run in runs]
     keys = list(dict.fromkeys(key for scenario in scenarios for key in scenario))

@@ -1,6 +1,6 @@
 """Letters of figures: how wide a text is, and where it is broken.
 
-And what is written where no font has a letter.
+Also the replacement for a letter that no font has.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Labels and units on axes: where a label stands, how it is written.
 
-And which unit a metric is shown in.
+Also the unit in which a metric is shown.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def number(value: float) -> str:
 def measured(mean: float, low: float, high: float) -> str:
     """A mean with its interval: `31.23 ± 0.43`.
 
-    Or `19.1 (16.2 to 37.8)` where the mean is not in the middle.
+    It is `19.1 (16.2 to 37.8)` if the mean is not in the middle of the interval.
 
     The half-width has two significant digits, and the mean as many decimals. Without an interval:
     the mean alone.

@@ -1,6 +1,6 @@
 """Which rows of a table a metric takes: by name, by conditions, by time.
 
-And what to say where there are none.
+Also the reason that is given where there are no rows.
 """
 
 from __future__ import annotations

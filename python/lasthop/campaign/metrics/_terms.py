@@ -1,6 +1,6 @@
 """What a node of a metric means: its kind, unit and rows.
 
-And how to compute it from the tables of a run.
+Also how its value is computed from the tables of a run.
 """
 
 from __future__ import annotations

@@ -349,7 +349,7 @@ def pairs(data: Data) -> Figure:
 def tables(evidence: Evidence) -> Iterable[TableView]:
     """Figure 3's means, steps, figure 5 with requests, switches, throughputs, grants.
 
-    And what was added.
+    Also the tables of runs that the paper does not have.
     """
     data = evidence.of(evidence.main_set)
     rows: list[tuple[Any, ...]] = [

@@ -1,6 +1,6 @@
 """What is kept of a run: round trips, the steps of a segment, mode switches.
 
-And throughputs and shares.
+Also throughputs and shares.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def ttis(time_s: FloatArray) -> IntArray:
 def direct_legs(steps: Steps, node: str) -> IntArray:
     """For each request of `node` a row: when the first of each step of LEG follows.
 
-    In TTIs after it; -1: it does not.
+    The numbers are TTIs after the request; -1: the step does not follow.
     """
     here, there = steps.of(node=node), steps.of(to=node)
     rows = {
@@ -196,8 +196,8 @@ def waiting(steps: Steps, packets: Packets, node: str) -> tuple[float, float, fl
 
     They must be requested again.
 
-    How many; how long they wait for the next request in the mean [ms]; the shortest time between
-    two requests [TTI].
+    The result is their number, their mean wait for the next request [ms], and the shortest time
+    between two requests [TTI].
     """
     asks = steps.asks(node)
     if len(asks) < 3:
@@ -223,7 +223,7 @@ def waiting(steps: Steps, packets: Packets, node: str) -> tuple[float, float, fl
 def riders(steps: Steps, node: str) -> tuple[float, float]:
     """Whole packets that ride with a report of `node`.
 
-    Share of reports with 1 or 2, and the most.
+    The result is the share of reports with 1 or 2 of them, and the largest number.
     """
     data = steps.of(step="data", link="uplink", node=node) & (steps.packet >= 0)
     # Each packet once in a TTI; a packet in two blocks is in none of them whole.
@@ -257,7 +257,7 @@ def reduce_bursts(run: Run) -> dict[str, Any]:
 def shown_segment(steps: Steps, packets: Packets) -> dict[str, Any]:
     """Steps of one burst and its ACKs after a second, from the request on.
 
-    Time [TTI], who, to whom, what.
+    A step has the time [TTI], the sender, the receiver and the action.
     """
     asks = steps.tti[steps.of(step="request", node="a") & (steps.time > 1.0)]
     if not len(asks):
@@ -288,7 +288,7 @@ def switches_of(run: Run) -> list[tuple[float, str, float]]:
 def reduce_transfer(run: Run) -> dict[str, Any]:
     """Goodput of a whole run, timeouts, and for each switch what it dropped.
 
-    And how long nothing was acknowledged.
+    Also how long nothing was acknowledged.
     """
     flow = flow_row(run, "ftp")
     switches = switches_of(run)
@@ -322,7 +322,7 @@ def stalls_after(run: Run, times: list[float]) -> list[float]:
 def reduce_switches(run: Run) -> dict[str, Any]:
     """What TCP did after each switch.
 
-    From samples of the sender every few milliseconds and its events.
+    The data are samples of the sender every few milliseconds, and its events.
     """
     tcp, events = run.table("tcp"), run.table("events")
     events = events.filter(pc.equal(events["source"], "flow/ftp"))
@@ -423,7 +423,7 @@ def shown_switches(
 def reduce_burst(run: Run) -> dict[str, Any]:
     """The first switch to the sidelink in detail.
 
-    Lost segments, and the duplicate ACKs that report them.
+    The result has the lost segments, and the duplicate ACKs that report them.
     """
     switches = [s for s in switches_of(run) if s[1] == "direct" and s[0] > WARM_UP_S]
     if not switches:
@@ -469,7 +469,7 @@ def reduce_pairs(run: Run) -> dict[str, Any]:
 def reduce_datagrams(run: Run) -> dict[str, Any]:
     """Throughput of UDP with a full queue [Mbit/s].
 
-    Counted as TCP's payload in packets of the same size.
+    It is counted like the payload of TCP in packets of the same size.
     """
     row = flow_row(run, "datagrams")
     return {"goodput": float(row["rx_packets"]) * MSS * 8 / run.duration_s / 1e6}

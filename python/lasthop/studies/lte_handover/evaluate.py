@@ -41,7 +41,7 @@ def discards_or_forwards(_: Claim, data: Data) -> Finding:
 def judged_by_handovers(evaluator: Callable[[Claim, Data], Finding]) -> Callable[[Claim, Data], Finding]:
     """An evaluator that only gets speeds of which every run has its handover.
 
-    Without any, nothing is judged.
+    Without any such speed nothing is judged.
     """
 
     @wraps(evaluator)
@@ -172,7 +172,7 @@ def trade_off(claim: Claim, data: Data) -> Finding:
 def load_step(claim: Claim, data: Data) -> Finding:
     """H9: rates, RTT and timeouts before and after the step.
 
-    Timeouts unless the setting `timeouts` is false.
+    Timeouts are not judged if the setting `timeouts` is false.
     """
     low, high = claim.settings["share"]
     checks = {}

@@ -87,7 +87,7 @@ def reduce_drive(run: Run) -> dict[str, Any]:
 def answers(events: list[dict[str, Any]], packets: dict[str, Any], tcp: pa.Table, t0: float) -> dict[str, float]:
     """TCP's recoveries and timeouts in the time after the handover.
 
-    By what became of the segment that each began with.
+    They are counted by the fate of the segment with which each began.
 
     `by_handover`: it was discarded at the handover. `by_queue`: dropped elsewhere, by the full
     queue. `spurious`: not dropped at all. The segment is the first that is sent again at that
@@ -126,10 +126,10 @@ def window_kept(run: Run, t0: float) -> float:
 def packet_table(run: Run) -> dict[str, Any]:
     """Data packets of the download: when each was sent and received.
 
-    And forwarded over X2 and discarded at the handover.
+    Also when it was forwarded over X2 and discarded at the handover.
 
-    NaN: it was not. And when something else dropped it, by which cause ("": nothing did), its first
-    byte, its bytes, and whether it is a repetition.
+    NaN: this did not happen. Further columns say when it was dropped elsewhere and by which cause
+        ("": it was not dropped), its first byte, its bytes, and whether it is a retransmission.
     """
     table = run.table("packets")
     table = table.filter(pc.and_(pc.equal(table["flow"], "ftp"), pc.greater(table["len"], 0)))
@@ -286,7 +286,7 @@ def reduce_load(run: Run) -> dict[str, Any]:
 def reduce_outage(run: Run) -> dict[str, Any]:
     """Users of the cell that stays, before and after, and those of the cell that fails.
 
-    And how these come back.
+    Also how the latter are served again.
     """
     events = run.table("events").to_pylist()
     back = [e for e in events if e["kind"] == "rrc-connected" and e["time_s"] > STEP_S]
@@ -307,9 +307,9 @@ def reduce_outage(run: Run) -> dict[str, Any]:
 def before_and_after(run: Run, group: str) -> dict[str, Any]:
     """A group's flows in 15 s before and after the step.
 
-    Mean rate and RTT of a UE, all timeouts and retransmissions.
+    The result has the mean rate and RTT of a UE, and all timeouts and retransmissions.
 
-    In the runs that figures show also `before` and `after`: the same of each single UE.
+    In runs that figures show, `before` and `after` have the same for each single UE.
     """
     tcp = run.table("tcp")
     name = tcp.column("flow").to_pylist()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def tables(evidence: Evidence) -> Iterable[TableView]:
     """The sweep in numbers, the stacks of today, AQM, triggers.
 
-    And conditional handover, and the outage.
+    Also conditional handover and the outage.
     """
     head = ("goodput [Mbit/s]", "mean delay [ms]", "p95 delay [ms]", "lost [kB]", "queued [kB]", "timeouts")
     keys = (

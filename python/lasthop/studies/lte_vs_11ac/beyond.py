@@ -1,6 +1,6 @@
 """Figures beyond the paper: congestion controls of today, CoDel, airtime fairness.
 
-And LTE and Wi-Fi side by side.
+Also LTE and Wi-Fi side by side.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def _side_scale(ax: Axes, key: str) -> None:
 def airtime(data: Data) -> Figure:
     """What airtime fairness does: throughput, how even the time on the air is.
 
-    And each station's share in one run.
+    Also each station's share in one run.
     """
     kinds, transports = data.labels("airtime", "queue"), data.labels("airtime", "transport")
     colours = ("#555555", "#009e73", "#cc79a7")

@@ -124,9 +124,9 @@ def estimate(cell: Cell, data: Data) -> Estimate:
 
 
 def loss_measure(data: Data) -> str:
-    """How loss is counted: the flow monitor's way.
+    """How loss is counted: as the flow monitor does.
 
-    Unless a reading says otherwise (`loss = dropped`).
+    A reading may set another way (`loss = dropped`).
     """
     name = data.variation.name.removeprefix("loss = ")
     return name if name in LOSSES else "undelivered"

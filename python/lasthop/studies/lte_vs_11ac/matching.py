@@ -1,6 +1,6 @@
 """The paper's product: which variant, packet size and RLC mode suit each load.
 
-By metric, with ties.
+The choice is made by metric, with ties.
 
 A combination ties with the best when the 95 % interval of their difference, seed by seed, holds
 zero, or when they differ by less than the metric's percentage of equality; without replications

@@ -1,6 +1,6 @@
 """The study's vocabulary: variants, networks, packet sizes, metrics.
 
-And what of them exists today.
+Also which of them exist today.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Where the variants differ: how far the eleven are apart at each source rate.
 
-And who is where.
+Also the place of each variant.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What is kept of a run: the flow monitor's four metrics over the stations.
 
-Loss counted three ways, time series.
+Also loss counted in three ways, and time series.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def reduce_series(run: Run) -> dict[str, Any]:
 def series(packets: pa.Table, end_s: float) -> dict[str, FloatArray]:
     """Per bin: data received, loss, mean delay, jitter.
 
-    Loss: retransmissions and datagrams that never came, over sent.
+    Loss is the share of retransmissions and of datagrams that never arrived in what was sent.
 
     A packet counts in the bin in which it arrives, for loss in that in which it was sent.
     """
@@ -163,7 +163,7 @@ def rates(run: Run, flows: pa.Table) -> dict[str, list[float]]:
 def radio(run: Run, wifi: bool) -> dict[str, float]:
     """Means over the stations' downlinks of what radio tables count at the end.
 
-    Where the run has them.
+    They are present where the run has such tables.
     """
     name = "wifi" if wifi else "radio"
     if not run.has_table(name) or not run.table(name).num_rows:

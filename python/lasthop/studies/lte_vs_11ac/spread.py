@@ -1,6 +1,6 @@
 """Whether variants differ.
 
-How far apart the means are, and how many pairs the replications distinguish.
+The result is how far apart the means are, and how many pairs the replications distinguish.
 """
 
 from __future__ import annotations

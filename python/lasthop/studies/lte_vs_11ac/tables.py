@@ -1,6 +1,6 @@
 """The study's tables: averages, whether variants differ, claims that count.
 
-And contradictions, and matching parameters.
+Also contradictions and matching parameters.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def causes(data: Data) -> TableView:
 def match(data: Data) -> Iterable[TableView]:
     """The matching parameters of the load sweep.
 
-    Of the paper's variants, with those of today, for UDP.
+    They are those of the paper's variants, with those of today, and for UDP.
     """
     transports = data.labels("load", "transport")
     eleven = [t for t in transports if t in VARIANTS]

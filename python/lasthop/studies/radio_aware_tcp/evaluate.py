@@ -78,9 +78,9 @@ def periodic_losses(_: Claim, data: Data) -> Finding:
 
 
 def short_burst(claim: Claim, data: Data) -> Finding:
-    """R4: the latency of a short burst, where arithmetic has the claim hold.
+    """R4: the latency of a short burst, in the cases in which the claim holds by arithmetic.
 
-    And where ours does.
+    Also in the cases in which it holds in our runs.
     """
     band, at = claim.settings["band"], claim.settings["at"]
     grid = {
@@ -171,9 +171,9 @@ def prediction(_: Claim, data: Data) -> Finding:
 
 
 def drift(_: Claim, data: Data) -> Finding:
-    """R13: the sender's own estimate of the queue, left alone for longer and longer.
+    """R13: the sender's own estimate of the queue without corrections for increasing times.
 
-    And corrected by each report.
+    Also the estimate that each report corrects.
     """
     ages = (0.1, 1.0, 10.0)
     free = [data.estimate("load", f"free_{age:g}", load="broadcast") for age in ages]

@@ -65,9 +65,9 @@ def reduce_download(run: Run) -> dict[str, Any]:
 
 
 def reduce_air(run: Run) -> dict[str, Any]:
-    """Datagrams that always wait: the air-link rate of IP packets.
+    """A full queue of datagrams: the air-link rate of IP packets.
 
-    And of TCP data in full segments.
+    Also the rate of TCP data in full segments.
     """
     rate = flow(run, "air")["throughput_bps"] / 1e6
     return {"ip_rate": rate, "goodput": rate * PAYLOAD}
@@ -174,12 +174,12 @@ def reduce_trace(run: Run) -> dict[str, Any]:
 
 
 def reduce_prediction(run: Run) -> dict[str, Any]:
-    """Reported rate beside served rate.
+    """The reported rate beside the served rate.
 
-    And how far an estimate of the queue runs from the real one.
+    Also how far an estimate of the queue is from the real one.
 
-    Reports carry the moment at which they were taken. By then layer 2 has received what left
-    the sender one wire delay before.
+    Reports carry the time at which they were made. At this time layer 2 has received the data that
+    left the sender one wire delay before.
     """
     hints, tcp = run.table("hints"), of_flow(run.table("tcp"), "down")
     time, rate = column(hints, "time_s"), column(hints, "rate_bps")

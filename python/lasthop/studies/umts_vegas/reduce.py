@@ -23,7 +23,7 @@ RTT_UPPER_S = 3.0
 def reduce_transfer(run: Run) -> dict[str, Any]:
     """A TCP transfer: throughput, RTT, timeouts, radio counters.
 
-    And the window where it was sampled.
+    Also the window, where it was sampled.
     """
     flow = run.row("flows")
     timeouts = event_times(run, "rto")
@@ -49,9 +49,9 @@ def reduce_transfer(run: Run) -> dict[str, Any]:
 
 
 def reduce_ahead(run: Run) -> dict[str, Any]:
-    """What reaches the UE, whatever stands before it.
+    """The data that reaches the UE, with or without an agent before it.
 
-    Of a split connection the part behind the proxy.
+    For a split connection it is the part behind the proxy.
     """
     flow = next(f for f in run.table("flows").to_pylist() if f["dst"] == "ue")
     return {
@@ -64,7 +64,7 @@ def reduce_ahead(run: Run) -> dict[str, Any]:
 def window_statistics(run: Run, timeouts: FloatArray) -> dict[str, Any]:
     """Statistics over time of the window, and every RTT sample.
 
-    From the `tcp` table sampled at every ACK.
+    They are computed from the `tcp` table, sampled at every ACK.
     """
     table = run.table("tcp")
     time = column(table, "time_s")
@@ -92,7 +92,7 @@ def window_statistics(run: Run, timeouts: FloatArray) -> dict[str, Any]:
 def radio_counters(run: Run) -> dict[str, float]:
     """Use of the channel in both directions, as shares of its blocks.
 
-    From the last samples of `rlc` and `mac`.
+    They are computed from the last samples of `rlc` and `mac`.
     """
     rlc = {way: last_of(run, "rlc", way) for way in CHANNELS}
     mac = {way: last_of(run, "mac", way) for way in CHANNELS}
@@ -115,7 +115,7 @@ def radio_counters(run: Run) -> dict[str, float]:
 def reduce_spurious(run: Run) -> dict[str, Any]:
     """A transfer with every packet written down: which timeouts were spurious.
 
-    After those the receiver gets what it has.
+    After a spurious timeout the receiver gets data that it already has.
     """
     values = reduce_transfer(run)
     packets = packet_columns(run)
