@@ -1,4 +1,4 @@
-//! How a scenario writes one direction of a link, and the link that comes of it.
+//! The notation of one direction of a link in a scenario, and the link that is made from it.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ pub struct DirectionConfig {
 }
 
 impl DirectionConfig {
-    /// The first mistake that types alone do not catch: the key and what is wrong with it.
+    /// The first mistake that the types do not exclude: the key and a description.
     pub fn validate(&self) -> Result<(), (String, String)> {
         let wrong = |key: &str, message: String| Err((key.to_owned(), message));
         if self.rate.is_some() && self.trace.is_some() {
@@ -79,7 +79,7 @@ impl DirectionConfig {
         }
     }
 
-    /// What the wire does to packets.
+    /// The effects of the wire on packets.
     pub fn wire(&self) -> WireModel {
         WireModel {
             delay: self.delay,

@@ -78,7 +78,7 @@ pub struct FaultConfig {
     pub packets: FaultPackets,
     /// The numbers that are met.
     pub numbers: FaultNumbers,
-    /// So many packets at most.
+    /// Largest number of packets.
     pub count: Option<u32>,
     /// For so long.
     pub duration: Option<Duration>,
@@ -173,7 +173,7 @@ impl Faults {
         }
         true
     }
-    /// A packet leaves for the wire at `moment`: its codepoint may change, and what becomes of it.
+    /// A packet leaves for the wire at `moment`: may change its codepoint, and returns the outcome.
     pub fn meet(&mut self, moment: Instant, item: &mut Item) -> FaultEffect {
         let mut effect = FaultEffect::default();
         for fault in &mut self.all {

@@ -39,7 +39,7 @@ impl Link {
     pub fn on_time(&mut self, now: Instant, out: &mut PipeOut) {
         each!(self, l => l.on_time(now, out))
     }
-    /// Does what happened up to and including `now`, without handing out arrivals.
+    /// Processes all events up to and including `now`, without returning arrivals.
     pub fn catch_up(&mut self, now: Instant, out: &mut PipeOut) {
         each!(self, l => l.catch_up(now, out))
     }
@@ -90,7 +90,7 @@ impl Link {
     pub fn occupancy(&mut self, now: Instant, out: &mut PipeOut) -> Occupancy {
         each!(self, l => l.occupancy(now, out))
     }
-    /// What went through so far.
+    /// The counts of the link so far.
     pub fn account(&self) -> &Account {
         each!(self, l => l.account())
     }

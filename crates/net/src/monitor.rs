@@ -8,14 +8,14 @@
 //! * **Delay** of a received packet: reception minus sending. **Jitter**: mean of the absolute
 //!   difference of the delays of successively received packets (RFC 3393's delay variation without
 //!   its smoothing). Quantiles come from a histogram of 16 bins an octave: right to a sixteenth.
-//! * **Loss** by three definitions, because they differ by more than any effect worth studying:
-//!   `undelivered` (sent minus received at the end, what is still in flight or queued included),
-//!   `dropped` (by a named cause, at any hop), `retransmitted` (by the transport, reported from
-//!   outside).
+//! * **Loss** by three definitions, because these differ by more than the effects that studies
+//!   compare: `undelivered` (sent minus received at the end, what is still in flight or queued
+//!   included), `dropped` (by a named cause, at any hop), `retransmitted` (by the transport,
+//!   reported from outside).
 //! * **Lost within 10 s**, ns-3's definition: not received within ten seconds of being sent;
-//!   packets sent in the last ten seconds and missing are not counted. Kept by whole seconds of
-//!   sending, so a packet counts as lost between ten and eleven seconds after it was sent; received
-//!   later it stays lost.
+//!   packets sent in the last ten seconds and missing are not counted. Counts are kept by whole
+//!   seconds of sending, so a packet counts as lost between ten and eleven seconds after it was
+//!   sent. A packet that is received later stays lost.
 //! * **Throughput**: received IP bytes over the time given; **goodput**: bytes that reached the
 //!   application in order.
 //!

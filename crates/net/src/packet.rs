@@ -16,13 +16,13 @@ pub struct Item {
     pub flow: FlowId,
     /// ECN codepoint; an AQM may set it to [`Ecn::Ce`].
     pub ecn: Ecn,
-    /// The content. Known on the links of `sim`.
+    /// The content. It is set on the links of `sim`.
     pub content: Content,
     /// When it entered the queue it is in (set by the queue): sojourn times of AQMs hang on it.
     pub enqueued: Instant,
 }
 
-/// What a packet carries for its transport: two flags.
+/// Properties of a packet's payload: two flags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Content(u8);
 
@@ -151,7 +151,7 @@ pub struct PipeOut {
     pub copies: Vec<Item>,
     /// Packets that were dropped, in order of their moment within each cause.
     pub dropped: Vec<Dropped>,
-    /// What transmitters did, in the order of each packet; `None`: not recorded.
+    /// The steps of transmitters, in order for each packet; `None`: not recorded.
     pub notes: Option<Vec<LinkNote>>,
 }
 

@@ -43,7 +43,7 @@ pub struct Occupancy {
     pub wire_bytes: u64,
 }
 
-/// What went through a link: the sum of `in` is always `arrived` + `dropped` + what is inside.
+/// The counts of a link: `in` is always `arrived` + `dropped` + the packets inside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// Packets given to the link.
@@ -123,7 +123,7 @@ impl Pipe {
         self.check();
     }
 
-    /// Does what the transmitter did up to and including `now`. Only drops come out.
+    /// Processes the events of the transmitter up to and including `now`. Returns drops only.
     #[inline]
     pub fn catch_up(&mut self, now: Instant, out: &mut PipeOut) {
         let dropped = out.dropped.len();
@@ -195,17 +195,17 @@ impl Pipe {
         self.catch_up(now, out);
         self.wire.faults()
     }
-    /// A new delay; see [`Pipe::set_wire`].
+    /// Sets a new delay; see [`Pipe::set_wire`].
     pub fn set_delay(&mut self, now: Instant, delay: Duration, out: &mut PipeOut) {
         self.set_wire(now, WireModel { delay, ..*self.wire.model() }, out);
     }
 
-    /// A new loss probability (0 to 1); see [`Pipe::set_wire`].
+    /// Sets a new loss probability (0 to 1); see [`Pipe::set_wire`].
     pub fn set_loss(&mut self, now: Instant, loss: f64, out: &mut PipeOut) {
         self.set_wire(now, WireModel { loss, ..*self.wire.model() }, out);
     }
 
-    /// A new queue limit from `now` on; what waits already stays.
+    /// Sets a new queue limit from `now` on; packets that already wait stay.
     pub fn set_limit(&mut self, now: Instant, limit: Limit, out: &mut PipeOut) {
         self.catch_up(now, out);
         self.queue.set_limit(limit);
@@ -217,7 +217,7 @@ impl Pipe {
         self.inside()
     }
 
-    /// What went through so far.
+    /// The counts of the link so far.
     pub fn account(&self) -> &Account {
         &self.account
     }

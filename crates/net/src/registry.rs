@@ -10,7 +10,7 @@ pub struct Entry {
     pub name: &'static str,
     /// Its function, in one line.
     pub summary: &'static str,
-    /// Where it comes from: a paper, an RFC, a simulator.
+    /// Its source: a paper, an RFC, a simulator.
     pub source: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],

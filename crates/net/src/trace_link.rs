@@ -1,11 +1,11 @@
 //! A link that delivers when a measured one could: Mahimahi's rule.
 //!
 //! At each opportunity of the trace the link delivers up to `opportunity` bytes. Several packets
-//! share one; a packet larger than what is left of it continues in the next (a partial packet stays
-//! in service); what no packet needs is lost. A packet is delivered at the opportunity that carries
-//! its last byte. A packet that arrives at exactly the time of an opportunity is too late for it.
-//! After the last line the trace begins again, shifted by its last timestamp. (R. Netravali et al.,
-//! USENIX ATC 2015; behaviour of `mm-link`.)
+//! may share an opportunity. A packet larger than the rest of the opportunity continues in the next
+//! one (a partial packet stays in service). Bytes that no packet needs are lost. A packet is
+//! delivered at the opportunity that carries its last byte. A packet that arrives at exactly the
+//! time of an opportunity is too late for it. After the last line the trace begins again, shifted
+//! by its last timestamp. (R. Netravali et al., USENIX ATC 2015; behaviour of `mm-link`.)
 //!
 //! `mm-link` counts 1504 bytes an opportunity, because packets reach it with four bytes of TUN
 //! header in front. Here a packet is its IP length and an opportunity 1500 bytes: a full-size
@@ -26,7 +26,7 @@ use crate::trace::Trace;
 use crate::wire::{Wire, WireModel};
 use crate::{Item, Limit, LinkStage, PipeOut, Queue};
 
-/// What follows the last opportunity of the trace.
+/// The behaviour after the last opportunity of the trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TraceEnd {
@@ -42,7 +42,7 @@ pub enum TraceEnd {
 pub struct Playback {
     /// Bytes of one opportunity, above zero.
     pub opportunity: u32,
-    /// What follows the last one.
+    /// The behaviour after the last opportunity.
     pub end: TraceEnd,
     /// Time within the trace at which the run starts.
     pub offset: Duration,
@@ -142,7 +142,7 @@ impl TraceLink {
         self.check();
     }
 
-    /// Uses or loses all opportunities up to and including `now`. Only drops come out.
+    /// Uses or loses all opportunities up to and including `now`. Returns drops only.
     pub fn catch_up(&mut self, now: Instant, out: &mut PipeOut) {
         let dropped = out.dropped.len();
         self.advance(now, out);
@@ -258,7 +258,7 @@ impl TraceLink {
     pub fn set_loss(&mut self, now: Instant, loss: f64, out: &mut PipeOut) {
         self.set_wire(now, WireModel { loss, ..*self.wire.model() }, out);
     }
-    /// A new queue limit from `now` on; what waits already stays.
+    /// Sets a new queue limit from `now` on; packets that already wait stay.
     pub fn set_limit(&mut self, now: Instant, limit: Limit, out: &mut PipeOut) {
         self.catch_up(now, out);
         self.queue.set_limit(limit);
@@ -270,7 +270,7 @@ impl TraceLink {
         self.catch_up(now, out);
         self.inside()
     }
-    /// What went through so far.
+    /// The counts of the link so far.
     pub fn account(&self) -> &Account {
         &self.account
     }

@@ -48,7 +48,7 @@ pub enum JitterDistribution {
     Gaussian,
 }
 
-/// What a wire does to packets.
+/// The effects of a wire on packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WireModel {
     /// Propagation delay.

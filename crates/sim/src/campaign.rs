@@ -146,11 +146,11 @@ pub struct RangeSpec {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Seeds {
-    /// So many from 1 on.
+    /// This number of seeds, from 1 on.
     Count(u64),
-    /// So many from a first one on.
+    /// A number of seeds, from a first one on.
     From(SeedRange),
-    /// These.
+    /// The listed seeds.
     List(Vec<u64>),
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{self, Diagnostics};
 
-/// The reason for which there is no result.
+/// The reason why there is no result.
 #[derive(Debug)]
 pub enum Error {
     /// Mistakes in an input: each with its place and, where there is one, the remedy.

@@ -94,7 +94,8 @@ impl Wake {
         self.pending = Some(at);
     }
 
-    /// Takes the event of `now`. Returns false if an earlier one has replaced it and it is void.
+    /// Takes the event of `now`. Returns false if the event is void because an earlier one has
+    /// replaced it.
     #[inline]
     pub fn take(&mut self, now: Instant) -> bool {
         if self.pending == Some(now) {

@@ -1,5 +1,5 @@
-//! Files and folders that are written completely or not at all: first beside their name as
-//! `NAME.PROCESS.partial`, renamed when all is written.
+//! Files and folders that are written completely or not at all: first as `NAME.PROCESS.partial` in
+//! the same folder, and renamed when they are complete.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};

@@ -1,7 +1,7 @@
 //! The command line of a program with its own policies, which `lasthop judge PROGRAM:NAME` calls.
 //!
 //! `describe` writes the program's policies as JSON, `run FILE --out FOLDER` runs a scenario that
-//! may name it. The judge reads cases, writes a scenario for each run and evaluates its tables.
+//! may name them. The judge reads cases, writes a scenario for each run and evaluates its tables.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -18,7 +18,7 @@ use crate::{Error, Scenario};
 const SHORT_STEP: u64 = 64;
 const LONG_STEP: u64 = 1024;
 
-/// The most threads that share the work of a run.
+/// The largest number of threads that may share the work of a run.
 pub const THREADS_MAX: usize = 256;
 
 /// A world in progress with its result folder.

@@ -23,7 +23,7 @@ const PLAUSIBLE: u32 = 536;
 /// TCP_MIN_MSS: what is plausible when the segment is not pushed, and the least first guess.
 const LEAST: u32 = 88;
 
-/// What the heuristics have measured of the peer.
+/// The measurements of the heuristics on the peer.
 #[derive(Clone, Debug)]
 pub struct LinuxAcks {
     timers: Timers,
@@ -73,7 +73,7 @@ pub struct Arrival {
     pub opened: bool,
     /// Less than half of the buffer is free.
     pub short: bool,
-    /// The retransmission timeout, and the smoothed round trip of what we sent.
+    /// The retransmission timeout, and the smoothed round trip of the data that this end has sent.
     pub rto: Duration,
     pub srtt: Option<Duration>,
 }

@@ -311,13 +311,13 @@ pub enum HintRtt {
 pub enum InitialSsthresh {
     /// So many segments; infinite when unknown.
     Segments(f64),
-    /// So many octets, whatever the segments (INET).
+    /// A number of octets, independent of the segment size (INET).
     Octets(u32),
     /// The ceiling of the window, at least 2 segments (ns-2).
     MaxWindow,
 }
 
-/// What is left of the window after a mark with `abe` (RFC 8511).
+/// The factor of the window after a mark with `abe` (RFC 8511).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AbeBeta {
     /// Of Reno's.

@@ -20,7 +20,7 @@ pub struct Sent {
     pub transmissions: u32,
 }
 
-/// What an advance of SND.UNA acknowledged.
+/// The data that an advance of SND.UNA acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acked {
     /// Segments wholly acknowledged.

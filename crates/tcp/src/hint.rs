@@ -1,15 +1,15 @@
-//! Capacity hints: what the radio network reports to a sender about the last hop.
+//! Capacity hints: reports of the radio network to a sender about the last hop.
 //!
 //! A [`Hint`] is the input of a congestion control, independent of its source and path. A
 //! [`Guidance`] is the form that a receiver writes into its ACKs when the hint is sent in-band, as
 //! a TCP option in the manner of mobile throughput guidance
 //! (draft-flinck-mobile-throughput-guidance): an experimental option (RFC 6994: kind 253 and an
-//! identifier) whose value is ours, 8 octets. Code that carries hints otherwise calls
+//! identifier) whose value, 8 octets, is defined here. Code that carries hints otherwise calls
 //! [`Endpoint::handle_hint`](crate::Endpoint::handle_hint).
 //!
-//! ACKs are lost and come in batches, so an option describes the current state: the age of its
-//! reading, and the newest notice with a number. The sender processes a notice once, although it is
-//! repeated.
+//! ACKs may be lost or arrive in batches, so an option describes the current state: the reading
+//! with its age, and the newest notice with a number. The sender processes a notice once, although
+//! it is repeated.
 
 use std::num::NonZeroU32;
 
@@ -83,7 +83,7 @@ impl Hint {
 /// A hint as an option of an ACK carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Guidance {
-    /// R(t) \[kbit/s\], one more than it is; the largest value: not known.
+    /// R(t) + 1 \[kbit/s\]; the largest value: not known.
     rate: NonZeroU32,
     /// Q(t) in units of [`QUEUE_UNIT`] octets, rounded to nearest; the largest value: not known.
     queue: u16,
@@ -124,13 +124,13 @@ impl Guidance {
             age: 0,
         }
     }
-    /// The same with a number for its notice, of which the lower five bits count: another number is
-    /// another notice.
+    /// The guidance with a number for its notice, of which the lower five bits are used: another
+    /// number means another notice.
     pub const fn numbered(self, number: u8) -> Guidance {
         let kind = self.notice & ((1 << NOTICE_BITS) - 1);
         Guidance { notice: if kind == 0 { 0 } else { kind | number << NOTICE_BITS }, ..self }
     }
-    /// The same when its readings are that old.
+    /// The guidance with this age of its readings.
     pub fn aged(self, age: Duration) -> Guidance {
         Guidance { age: age.0.div_ceil(AGE_UNIT.0).min(u8::MAX.into()) as u8, ..self }
     }
@@ -154,8 +154,8 @@ impl Guidance {
     pub fn notice(&self) -> Option<Notice> {
         Notice::from_number(self.notice & ((1 << NOTICE_BITS) - 1))
     }
-    /// The hint that the sender makes of it at `now`. How long the ACK took is not reported:
-    /// readings are older by that.
+    /// The hint that the sender derives from it at `now`. The delay of the ACK is not reported:
+    /// readings are older by this time.
     pub fn hint(&self, now: Instant) -> Hint {
         let measured = Some(Instant(now.0.saturating_sub(self.age().0)));
         Hint { measured, rate: self.rate(), queue: self.queue(), notice: self.notice(), ..Hint::at(now) }

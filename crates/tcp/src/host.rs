@@ -10,7 +10,7 @@ use crate::jiffies::Wheel;
 /// The choices. [`Host::PLAIN`] has none of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Host {
-    /// Segmentation offload; `None`: the stack sends segments one by one.
+    /// Segmentation offload; `None`: the stack sends single segments.
     pub offload: Option<Offload>,
     /// Whether the window was used is evaluated once per window of data, not at each ACK (Linux'
     /// tcp_cwnd_validate).
@@ -26,7 +26,7 @@ pub struct Host {
     /// The buffer that the window scale offered is to suffice for, when the buffer may grow
     /// \[octets\]; `None`: the receive buffer's.
     pub scale_for: Option<u64>,
-    /// What counts towards the next ACK.
+    /// What makes the next ACK due.
     pub acks: AckRule,
     /// Where the timers of a `kernel_clock` with ticks are filed.
     pub wheel: Wheel,
@@ -47,9 +47,9 @@ pub struct Host {
     /// (FreeBSD's net.inet.tcp.rexmit_drop_options).
     pub option_syns: u32,
     /// Data that comes with a SYN is queued and taken once the connection is established, as RFC
-    /// 9293 sections 3.10.7.2 and 3.10.7.3 have it. Otherwise it is left to its retransmission,
-    /// as Linux does without Fast Open, and as simulations need, whose SYNs may carry octets
-    /// that are no data (`syn_filler`).
+    /// 9293 sections 3.10.7.2 and 3.10.7.3 have it. Otherwise it is ignored until its
+    /// retransmission, as in Linux without Fast Open, and as in simulations whose SYNs carry octets
+    /// that are not data (`syn_filler`).
     pub takes_syn_text: bool,
     /// An ACK of text or of a FIN carries our own FIN again while that is not acknowledged
     /// (4.4BSD's tcp_output steps back over a FIN that was sent).
@@ -140,8 +140,8 @@ pub struct Offload {
     /// A packet waits for more data while less than this part of the window can be sent
     /// (net.ipv4.tcp_tso_win_divisor).
     pub window_divisor: u32,
-    /// Octets added to what the rate gives, halved for each 2^n us of the smallest round trip
-    /// (net.ipv4.tcp_tso_rtt_log).
+    /// Octets added to the size that follows from the rate, halved for each 2^n us of the smallest
+    /// round trip (net.ipv4.tcp_tso_rtt_log).
     pub rtt_log: u32,
 }
 

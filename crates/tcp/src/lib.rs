@@ -4,12 +4,11 @@
 //! and lengths; the rules of time are in ARCHITECTURE.md. The order of calls is in the
 //! documentation of [`Endpoint`].
 //!
-//! What is simplified, all of it by intent: no urgent data, no path
-//! MTU discovery, no keep-alive, no TCP Fast Open; a spurious timeout is undone with
-//! `recovery = rack` only, elsewhere it is detected and counted. Data
-//! segments carry SACK blocks only when their octets are left over. A segment without timestamps is
-//! accepted on a connection that negotiated them. A reset in SYN-RECEIVED closes a passive open
-//! instead of returning it to LISTEN: one endpoint serves one connection.
+//! Intended simplifications: no urgent data, no path MTU discovery, no keep-alive, no TCP Fast
+//! Open. A spurious timeout is undone with `recovery = rack` only; with others it is detected and
+//! counted. Data segments carry SACK blocks only where they have unused octets. A segment without
+//! timestamps is accepted on a connection that negotiated them. A reset in SYN-RECEIVED closes a
+//! passive open instead of returning it to LISTEN: one endpoint serves one connection.
 
 // First: their tables are macros, which the modules below them read.
 #[macro_use]

@@ -81,7 +81,7 @@ switches! {
     UpLossNotWhenAppLimited: Of::One(CcName::Bbr3);
     /// BBR v3: application-limited rounds count towards a plateau.
     AppLimitedRoundsCount: Of::One(CcName::Bbr3);
-    /// BBR v3: PROBE_DOWN ends whatever headroom `inflight_longterm` requires.
+    /// BBR v3: PROBE_DOWN ends without the headroom that `inflight_longterm` requires.
     NoHeadroom: Of::One(CcName::Bbr3);
     /// BBR v3: no probe begins before PROBE_CRUISE.
     NoProbeFromDown: Of::One(CcName::Bbr3);
@@ -147,7 +147,7 @@ switches! {
     TooHighNotKept: Of::One(CcName::Bbr3);
     /// BBR v3: PROBE_UP does not raise `inflight_longterm`.
     BoundNotRaised: Of::One(CcName::Bbr3);
-    /// BBR v3: the step of `inflight_longterm` in PROBE_UP grows by one in the place of doubling.
+    /// BBR v3: the step of `inflight_longterm` in PROBE_UP grows by one instead of doubling.
     LinearUpStep: Of::One(CcName::Bbr3);
     /// BBR v3: PROBE_RTT comes after 4 s.
     ProbeRttEarly: Of::One(CcName::Bbr3);
@@ -167,11 +167,12 @@ switches! {
     ProbeRttMeansFull: Of::One(CcName::Bbr3);
     /// BBR v3: the window's gain is 1.5.
     SmallWindowGain: Of::One(CcName::Bbr3);
-    /// BBR v3: twice what bunched ACKs bring is measured.
+    /// BBR v3: the measured octets of bunched ACKs are doubled.
     ExtraAckedDoubled: Of::One(CcName::Bbr3);
-    /// BBR v3: losses leave 0.3 of the short-term bounds, whatever the round has delivered.
+    /// BBR v3: losses reduce the short-term bounds to 0.3, independent of the octets delivered in
+    /// the round.
     ShortTermTooLow: Of::One(CcName::Bbr3);
-    /// BBR v3: what is saved at a loss is zero.
+    /// BBR v3: the values saved at a loss are zero.
     SavesZero: Of::One(CcName::Bbr3);
     /// BBR v3: the state before the loss is not saved.
     StateNotSaved: Of::One(CcName::Bbr3);

@@ -1,9 +1,10 @@
 //! The one table of TCP's parameters.
 //!
-//! From a row come the key under `[flow.<name>.tcp]` with its text in the schema, what reads,
-//! checks and prints it ([`options`](crate::options)), the field of the configuration in which an
-//! endpoint reads its value ([`config`](crate::config)), and the value and its source in the
-//! profile `rfc` ([`profile`](crate::profile)), from which the other profiles differ.
+//! A row defines the key under `[flow.<name>.tcp]` with its text in the schema, the code that
+//! reads, checks and prints it ([`options`](crate::options)), the field of the configuration from
+//! which an endpoint takes the value ([`config`](crate::config)), and the value and its source in
+//! the profile `rfc` ([`profile`](crate::profile)). Other profiles state the values in which they
+//! differ.
 
 /// Hands the table to the macro `$then`. First the parameters that belong to no group, then the
 /// groups, each with the type of what a scenario writes and the type of the values in force. Keys
@@ -44,8 +45,8 @@ macro_rules! parameters {
                 #[schemars(extend("x-default-of-keys" = "the algorithm's"))]
                 cc_parameters: BTreeMap<String, f64>;
                 /// Loss recovery: `tahoe`, `reno`, `newreno` (RFC 6582), `sack` (RFC 6675) or
-                /// `rack` (RFC 8985 with RFC 9937, as Linux; also what `cc = "bbr"` defaults to,
-                /// because it estimates the delivery rate).
+                /// `rack` (RFC 8985 with RFC 9937, as Linux; it is also the default with
+                /// `cc = "bbr"`, because it estimates the delivery rate).
                 recovery: Option<RecoveryFlavour>
                     => recovery: RecoveryFlavour = RecoveryFlavour::Sack, "RFC 6675";
             }
@@ -143,7 +144,7 @@ macro_rules! parameters {
                 /// Cut written data into packets of two and more segments. They leave together, the
                 /// last with PSH, and wait for more space in the congestion window: Linux' TCP
                 /// since 4.17, over any device (`generic segmentation offload`). With
-                /// `recovery = "rack"` only; elsewhere segments leave one by one.
+                /// `recovery = "rack"` only; with others segments leave one by one.
                 gso: bool, by(
                     |c, on| {
                         c.host.offload = on.then_some(Offload::LINUX);
@@ -153,7 +154,7 @@ macro_rules! parameters {
                 ),
                     "no RFC specifies it";
             }
-            /// What the handshake offers.
+            /// Options that the handshake offers.
             negotiated: NegotiatedOptions, NegotiatedConfig {
                 /// Offer timestamps (RFC 7323): 12 octets in each segment, RTT samples from
                 /// retransmitted data too, PAWS.
@@ -405,8 +406,8 @@ macro_rules! parameters {
                 /// most every 1/32 s).
                 cubic_reading: CubicReading, word
                     => reading: CubicReading = CubicReading::Rfc9438, "RFC 9438";
-                /// CUBIC: what is left of the window after a loss, 0.1 to 0.99 (RFC 9438: 0.7;
-                /// Linux before 2.6.26: 0.8).
+                /// CUBIC: factor of the window after a loss, 0.1 to 0.99 (RFC 9438: 0.7; Linux
+                /// before 2.6.26: 0.8).
                 cubic_beta: f64, only(|n| (0.1..=0.99).contains(&n), "{n} is outside 0.1 to 0.99")
                     => beta: f64 = 0.7, "RFC 9438 section 4.6";
                 /// CUBIC: C in segments/s^3, above 0 and at most 10 (RFC 9438: 0.4).
@@ -421,11 +422,12 @@ macro_rules! parameters {
             }
             /// Explicit congestion notification.
             ecn: EcnOptions, EcnConfig {
-                /// A congestion mark costs Reno and CUBIC less than a loss (RFC 8511).
+                /// With Reno and CUBIC a congestion mark reduces the window less than a loss does
+                /// (RFC 8511).
                 abe: bool, any
                     => abe: bool = false, "RFC 8511 is experimental";
-                /// With `abe`: what stays of the window after a mark, 0.5 to 1 (RFC 8511: 0.8 for
-                /// Reno, 0.85 for CUBIC).
+                /// With `abe`: factor of the window after a mark, 0.5 to 1 (RFC 8511: 0.8 for Reno,
+                /// 0.85 for CUBIC).
                 abe_beta: f64, by(
                     |c, beta| {
                         if !(0.5..=1.0).contains(&beta) {
@@ -464,7 +466,7 @@ macro_rules! parameters {
                 mutant: Mutant, word or "none"
                     => mutant: Option<Mutant> = None, "a control obeys its document";
             }
-            /// What several algorithms share.
+            /// Parameters of several algorithms.
             readings: ReadingOptions, ReadingConfig {
                 /// What ends CUBIC's slow start before a loss: `none`, `linux` (HyStart), `ns3`
                 /// (HyStart as ns-3 has it) or `rfc9406` (HyStart++).

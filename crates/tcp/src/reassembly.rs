@@ -1,5 +1,5 @@
-//! The receiver's queue: what arrived out of order, and the SACK blocks that report it (RFC 2018
-//! section 4).
+//! The receiver's queue: octets that arrived out of order, and the SACK blocks that report them
+//! (RFC 2018 section 4).
 
 use smallvec::SmallVec;
 
@@ -76,7 +76,8 @@ impl Reassembly {
         known < end - start
     }
 
-    /// RCV.NXT has become `nxt`: takes what is now in order and returns RCV.NXT after it.
+    /// RCV.NXT has become `nxt`: removes the octets that are now in order, and returns RCV.NXT
+    /// after them.
     #[inline]
     pub fn take_in_order(&mut self, nxt: u64) -> u64 {
         let mut nxt = nxt;

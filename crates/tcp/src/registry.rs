@@ -28,7 +28,7 @@ pub struct AlgorithmInfo {
     pub l4s: bool,
     /// Switches of its mutants (the key `mutant`).
     pub mutants: Vec<Mutant>,
-    /// What its table `cc` has beside the variables of every sender.
+    /// The variables that its table `cc` has in addition to those of every sender.
     pub variables: Vec<Variable>,
 }
 
@@ -89,7 +89,7 @@ fn own_variables(a: &Algorithm) -> Vec<Variable> {
     variables(|o| endpoint.congestion_control().observe(o))
 }
 
-/// What the table `cc` has of every sender.
+/// The variables that the table `cc` has for every sender.
 pub fn sender_variables() -> Vec<Variable> {
     let endpoint = Endpoint::new(Profile::default().config(), Seq(0));
     let of_the_control = variables(|o| endpoint.congestion_control().observe(o));
@@ -109,8 +109,8 @@ fn profile_info(profile: Profile) -> ProfileInfo {
     }
 }
 
-/// The values an endpoint runs on, by key, as a scenario writes them: what a run's manifest
-/// records.
+/// The values that an endpoint uses, by key, in the notation of scenarios: the manifest of a run
+/// has them.
 pub fn resolved(config: &Config) -> impl Iterator<Item = (&'static str, String)> + use<'_> {
     std::iter::once(("profile", config.profile.name().to_owned()))
         .chain(SETTINGS.iter().map(|s| (s.key, (s.value)(config))))

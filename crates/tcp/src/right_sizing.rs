@@ -1,12 +1,13 @@
-//! A receive buffer that grows with what the application reads: dynamic right-sizing (Fisk and Feng
-//! 2001) as Linux 6.1 has it.
+//! A receive buffer that grows with the octets that the application reads: dynamic right-sizing
+//! (Fisk and Feng 2001) as in Linux 6.1.
 //!
 //! tcp_rcv_space_adjust, tcp_rcv_rtt_measure, tcp_rcv_rtt_measure_ts, tcp_grow_window,
 //! tcp_init_buffer_space and __tcp_select_window (net/ipv4/tcp_input.c, tcp_output.c). Simplified:
 //! sizes are octets of window, that is half of the kernel's octets of memory
-//! (net.ipv4.tcp_adv_win_scale 1), and what waits takes its octets of them, whatever memory its
-//! segments take; what waits out of order takes no room; memory is never short. Linux 6.6 replaced
-//! the fixed half by the measured share of data in the memory of segments (commit dfa2f0483360).
+//! (net.ipv4.tcp_adv_win_scale 1), and waiting data occupies its octets of window, independent of
+//! the memory of its segments; data out of order occupies none; there is always enough memory.
+//! Linux 6.6 replaced the fixed half by the measured share of data in the memory of segments
+//! (commit dfa2f0483360).
 
 use lasthop_units::{Duration, Instant};
 
@@ -29,28 +30,28 @@ const fn memory_of(segment: u64) -> u64 {
 /// The size, and the measurements that determine it.
 #[derive(Clone, Debug)]
 pub struct RightSizing {
-    /// What the size may become; where it is what the size is, as after SO_RCVBUF
-    /// (SOCK_RCVBUF_LOCK), only the offer grows.
+    /// Largest size. Where it equals the present size, as after SO_RCVBUF (SOCK_RCVBUF_LOCK), only
+    /// the offered window grows.
     limit: u64,
     /// Half of sk_rcvbuf.
     space: u64,
     /// window_clamp.
     clamp: u64,
-    /// rcv_ssthresh: what is offered of it so far.
+    /// rcv_ssthresh: the part of the size that is offered so far.
     offered: u64,
     segment: u64,
-    /// What the application read in the largest round trip so far.
+    /// The octets that the application read in the round trip with the most so far.
     per_trip: u64,
     trip_from: u64,
     trip_at: Instant,
     rtt: Option<Duration>,
-    /// A window's worth ends here, and began then.
+    /// Where the current window of data ends, and the time at which it began.
     window: Option<(u64, Instant)>,
     last_echo: u32,
     largest: u32,
 }
 
-/// What is offered at most of `size` octets: tcp_init_buffer_space reserves one segment.
+/// The most that is offered of `size` octets: tcp_init_buffer_space reserves one segment.
 pub const fn reserved(size: u64, segment: u64) -> u64 {
     match size.checked_sub(segment) {
         Some(rest) if size > 2 * segment => {
@@ -88,8 +89,9 @@ impl RightSizing {
     }
 
     /// In-order data of `len` octets up to `nxt`: samples the round trip and opens the window; true
-    /// when it did. `echo` is how old the timestamp is that the segment echoes, with the
-    /// timestamp itself; `window` what is advertised, `unread` what waits for the application.
+    /// if the window was opened. `echo`: the age of the timestamp that the segment echoes, and the
+    /// timestamp itself; `window`: the advertised window; `unread`: octets that wait for the
+    /// application.
     pub fn on_data(
         &mut self,
         now: Instant,
@@ -123,8 +125,8 @@ impl RightSizing {
         true
     }
 
-    /// The application has read up to `read_to`: once a round trip, twice what it read then is to
-    /// fit, more when that grows.
+    /// The application has read up to `read_to`. Once in a round trip the size is set such that
+    /// twice the octets read in it fit, or more if this number grows.
     pub fn on_read(&mut self, now: Instant, read_to: u64) {
         if self.rtt.is_none_or(|rtt| now.since(self.trip_at) < rtt) {
             return;
@@ -146,8 +148,7 @@ impl RightSizing {
         self.trip_at = now;
     }
 
-    /// The size, the most that may be offered of it, and what is offered so far \[octets of
-    /// window\].
+    /// The size, the most that may be offered of it, and the present offer \[octets of window\].
     #[inline]
     pub const fn bounds(&self) -> (u64, u64, u64) {
         (self.space, self.clamp, self.offered)

@@ -61,14 +61,14 @@ impl InetRtt {
     }
 }
 
-/// The estimator of Linux: the gains of RFC 6298 at each sample, and a variation that is the
-/// largest of the round trip, falls by a quarter per round trip, and never below the floor of the
-/// RTO.
+/// The estimator of Linux: the gains of RFC 6298 at each sample. The variation is the largest mean
+/// deviation within the round trip. It decreases by a quarter of the difference per round trip, and
+/// never below the floor of the RTO.
 #[derive(Clone, Copy, Debug)]
 pub struct LinuxRtt {
     /// SRTT; `None` before the first sample.
     pub srtt: Option<Duration>,
-    /// What is added to SRTT: four mean deviations.
+    /// The term that is added to SRTT: four mean deviations.
     pub rttvar: Duration,
     floor: Duration,
     /// Four mean deviations of the samples.
@@ -165,7 +165,7 @@ impl Ticks {
         self.rto_ticks = Some(((self.rttvar_times_4 << 3) + self.srtt_times_8) >> 3);
     }
 
-    /// ns-2 discards SRTT once it has backed off beyond 8: the estimate may be wrong.
+    /// ns-2 discards SRTT after a back-off beyond 8, because the estimate may be wrong.
     pub fn distrust(&mut self) {
         self.rttvar_times_4 += self.srtt_times_8 >> 3;
         self.srtt_times_8 = 0;

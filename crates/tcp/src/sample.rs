@@ -62,8 +62,8 @@ pub struct RateSample {
     pub app_limited: bool,
 }
 
-/// A lost segment: what was in flight when it was sent, itself included, and what was lost since,
-/// itself included.
+/// A lost segment: the data in flight when it was sent, and the data lost since, both with the
+/// segment itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LossSample {
     /// Octets.
@@ -72,18 +72,20 @@ pub struct LossSample {
     pub lost: u64,
 }
 
-/// What an ACK reports. Counts are of octets, offsets of the sender's stream (0 is the SYN).
+/// The report of an ACK. Counts are in octets; offsets are those of the sender's stream (0 is the
+/// SYN).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckSample {
     /// When the ACK arrived.
     pub now: Instant,
-    /// Octets newly acknowledged cumulatively; 0 for an ACK that only brings SACK news.
+    /// Octets newly acknowledged cumulatively; 0 for an ACK with new SACK information only.
     pub acked: u64,
-    /// Octets newly known to have arrived: acknowledged and not SACKed before, or SACKed.
+    /// Octets newly delivered: acknowledged and not SACKed before, or SACKed.
     pub delivered: u64,
     /// Octets by which SND.UNA moved, those SACKed before included (Linux: `pkts_acked`).
     pub passed: u64,
-    /// Octets delivered since the newest segment of this ACK was sent: what was in flight then.
+    /// Octets delivered since the newest segment of this ACK was sent, that is the data in flight
+    /// at that time.
     pub delivered_since_sent: u64,
     /// Octets delivered since the start.
     pub total_delivered: u64,
@@ -121,16 +123,16 @@ pub struct AckSample {
     /// The timestamps option: the peer's clock and the echo of ours (RFC 7323), where loss recovery
     /// is RACK's.
     pub stamps: Option<Timestamps>,
-    /// Duplicate ACKs seen just before this one.
+    /// Duplicate ACKs directly before this ACK.
     pub dup_acks: u32,
-    /// The window was what limited the sender.
+    /// The congestion window limited the sender.
     pub cwnd_limited: bool,
-    /// Loss recovery lets the window grow: not in fast recovery.
+    /// Loss recovery allows the window to grow; false in fast recovery.
     pub may_grow: bool,
 }
 
 impl AckSample {
-    /// Segments' worth of octets delivered.
+    /// Delivered octets, in segments.
     #[inline]
     pub fn segments(&self) -> f64 {
         self.delivered as f64 / f64::from(self.mss.max(1))
@@ -152,7 +154,7 @@ impl AckSample {
     }
 }
 
-/// What a duplicate ACK reports (recovery without SACK).
+/// The report of a duplicate ACK (recovery without SACK).
 #[derive(Clone, Copy, Debug)]
 pub struct DupAck {
     /// When it arrived.
@@ -199,10 +201,10 @@ pub struct Congestion {
     pub signal: Signal,
     /// FlightSize in segments, as `ssthresh_basis` defines it.
     pub flight: f64,
-    /// The timer expired once more for the same segment: the window has been cut already.
+    /// The timer expired once more for the same segment: the window was already reduced.
     pub repeated: bool,
-    /// Of the segments that a timeout takes for lost, the one that [`AckSample::loss`] would name.
-    /// What an ACK takes for lost comes with its [`AckSample`].
+    /// Of the segments that a timeout marks as lost, the one that [`AckSample::loss`] would name.
+    /// Segments that an ACK marks as lost are in its [`AckSample`].
     pub loss: Option<LossSample>,
 }
 
@@ -230,7 +232,7 @@ pub struct TransmitStart {
     pub now: Instant,
     /// Since the last segment left.
     pub idle: Duration,
-    /// The application had run out of data, and no ACK of what was sent since has come.
+    /// The application had no data to send, and no ACK of data sent since then has arrived.
     pub app_limited: bool,
 }
 

@@ -29,7 +29,7 @@ pub struct SnoopConfig {
     pub retransmissions: u32,
 }
 
-/// What became of a segment that was shown.
+/// The decision of the agent about a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is passed on.
@@ -53,7 +53,7 @@ impl<T> Default for SnoopOut<T> {
     }
 }
 
-/// What the agent did, for the tables.
+/// Counters of the agent's actions, for the tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SnoopCounters {
     /// Segments sent again because of a duplicate ACK.
@@ -227,7 +227,7 @@ impl<T: Clone> Snoop<T> {
         self.counters.by_timer += 1;
     }
 
-    /// Everything known is gone, as when the mobile moves to a node without an agent.
+    /// Discards all state, as when the mobile moves to a node without an agent.
     pub fn clear(&mut self) {
         *self = Snoop { counters: self.counters, ..Snoop::new(self.config) };
     }

@@ -69,7 +69,7 @@ impl fmt::Display for State {
     }
 }
 
-/// What moves a connection from state to state.
+/// An input that changes the state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
     /// The application opens passively.

@@ -12,14 +12,14 @@ pub struct Unused {
     pub key: &'static str,
     /// Why nothing reads it.
     pub why: &'static str,
-    /// What would give it a use.
+    /// How the key would have an effect.
     pub help: String,
 }
 
 /// When a key has no effect because of another one.
 struct Rule {
     key: &'static str,
-    /// The options enable what the key does.
+    /// True if the options enable the function of the key.
     set: fn(&Options) -> bool,
     /// An endpoint with this configuration reads it.
     used: fn(&Config) -> bool,

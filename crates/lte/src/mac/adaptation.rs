@@ -445,7 +445,7 @@ pub struct Quality {
     /// MCS by sub-band and of the carrier.
     mcs: [u8; SUBBANDS_MAX],
     wideband_mcs: u8,
-    /// What a block of each group, and the whole carrier, would carry on all layers [bit].
+    /// Bits that a block of each group, and the whole carrier, would carry on all layers [bit].
     rates: [f32; SUBBANDS_MAX],
     wideband_rate: f32,
 }

@@ -72,7 +72,7 @@ impl Layers {
         &mut self.layers
     }
 
-    /// What waits in RLC of the network's end.
+    /// Data that waits in RLC at the network's end.
     #[inline]
     fn waiting(&mut self) -> Waiting {
         let layers = &self.layers;
@@ -106,7 +106,7 @@ impl Waiting {
 }
 
 impl Drb {
-    /// What waits in RLC of the network's end.
+    /// Data that waits in RLC at the network's end.
     #[inline]
     pub fn waiting(&mut self) -> Waiting {
         self.layers.waiting()
@@ -179,8 +179,8 @@ impl Index<BearerId> for Bearers {
 }
 
 impl Calls {
-    /// Takes over what follows from `later` calls to other bearers: timers and notices. They do not
-    /// record the progress of SDUs.
+    /// Takes over the timers and notices of `later` calls to other bearers, which do not record the
+    /// progress of SDUs.
     pub fn append(&mut self, later: &mut Calls) {
         debug_assert!(later.noted.is_none(), "recorded in one order only");
         // The order of equal timers is that of the bearers.

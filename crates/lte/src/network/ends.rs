@@ -66,7 +66,7 @@ impl<'a, R: Reach> EnbBearers<'a, R> {
         self.drbs[bearer].layers.rlc(End::Network)
     }
 
-    /// What waits in RLC of `bearer`.
+    /// Data that waits in RLC of `bearer`.
     #[inline]
     pub fn waiting(&mut self, bearer: BearerId) -> Waiting {
         self.drbs[bearer].waiting()

@@ -2,9 +2,9 @@
 //!
 //! Within a TTI no cell reads what another one writes: its UEs, their links and their bearers are
 //! its own, and a report is a function of its TTI, the UE and the radio channel. So each cell is a
-//! [`Part`] that owns the state of its UEs ([`Own`]). What it does to others (transmissions,
-//! events, timers, notices, drops) is in lists, which the network takes over in the order of the
-//! cells, as if they had been scheduled one after the other.
+//! [`Part`] that owns the state of its UEs ([`Own`]). Its effects on others (transmissions, events,
+//! timers, notices, drops) are in lists, which the network applies in the order of the cells, as if
+//! the cells had been scheduled one after the other.
 //!
 //! The work has three steps with a barrier after each. Every cell determines the UEs with data and
 //! schedules retransmissions. The reports that the eNBs need are computed, dealt out by UE, so that
@@ -198,8 +198,8 @@ pub(super) struct Effects<'a> {
 }
 
 impl Scheduled {
-    /// Takes over what the scheduling of `cell` in `tti` does to others. False if the cell was not
-    /// active.
+    /// Applies the effects of the scheduling of `cell` in `tti` on others. False if the cell was
+    /// not active.
     pub fn take_over(&mut self, tti: Tti, cell: CellId, to: Effects<'_>) -> bool {
         if !self.is_active {
             return false;

@@ -1,7 +1,7 @@
 //! Prefetching. With hundreds of UEs the nearest caches cannot hold the network's state of all of
 //! them, and each access to a UE is a cache miss. The order of accesses is known in advance: data
-//! is prefetched some steps before, and data behind a pointer one step later. Only time depends on
-//! it.
+//! is prefetched some steps before its use, and data behind a pointer one step later. Prefetching
+//! changes only the run time.
 
 use lasthop_engine::simd::prefetch;
 use lasthop_units::{CellId, IndexVec, UeId};

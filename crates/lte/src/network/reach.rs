@@ -1,9 +1,8 @@
 //! The state that the procedures of a cell can reach: all of it in one thread, or the cell's own.
 //!
-//! Cells in several threads need proof that no two of them reach the same state for writing.
-//! [`Own`] has borrowed each item for one cell, and [`OfCell`] consists of nothing else that is
-//! written, apart from lists of what the cell does to others, which are taken over afterwards in
-//! the order of the cells.
+//! With cells in several threads no two of them may write the same state. [`Own`] has borrowed each
+//! item for one cell, and [`OfCell`] has no other state for writing, apart from lists of the cell's
+//! effects on others, which are applied afterwards in the order of the cells.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use lasthop_bearer::require;
 use lasthop_bearer::{ConfigError, Warning};
 
-/// The event that triggers a UE's report of a neighbour. "none": never; handovers are ordered or do
-/// not happen.
+/// The event that triggers a UE's report of a neighbour. "none": never; a handover then happens
+/// only if a program that uses the crate orders it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Trigger {

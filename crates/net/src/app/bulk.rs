@@ -88,7 +88,7 @@ impl AppKind for BulkConfig {
 /// A running transfer.
 #[derive(Clone, Debug)]
 pub(super) struct Bulk {
-    /// When data comes; `None`: it is there.
+    /// The source of data at a rate; `None`: data is always available.
     paced: Option<Box<Source>>,
     /// Bytes at a time.
     size: u64,

@@ -1,4 +1,5 @@
-//! How a scenario writes an application, and the table of all kinds: what follows from the list.
+//! The notation of applications in a scenario, and the table of all kinds: both are derived from
+//! the list.
 
 use std::str::FromStr;
 
@@ -16,7 +17,7 @@ use crate::registry::{Entry, UnknownName, find};
 
 macro_rules! apps {
     ($($(#[$doc:meta])* $Name:ident $word:literal $module:ident::$Config:ident;)*) => {
-        /// What a flow's application does. Data flows from the flow's `from` to its `to`; in
+        /// The application of a flow. Data flows from the flow's `from` to its `to`; in
         /// `request-response`, `web-page` and `dash` the answers go from `to` to `from`, and these
         /// are the data.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -52,7 +53,7 @@ macro_rules! apps {
                     $(AppConfig::$Name(_) => $word,)*
                 }
             }
-            /// The first mistake that types alone do not catch: the key, what is wrong and the
+            /// The first mistake that the types do not exclude: the key, the mistake and the
             /// remedy.
             pub fn validate(&self, service: Service) -> Result<(), (&'static str, String)> {
                 match self {

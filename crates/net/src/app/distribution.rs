@@ -108,7 +108,7 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// The first mistake: its key, and what is wrong.
+    /// The first mistake: its key and a description.
     pub fn validate(&self) -> Result<(), Wrong> {
         above_zero("size", self.mean)?;
         if !(self.shape.is_finite() && self.shape > 1.0) {

@@ -1,4 +1,4 @@
-//! `file`: so many bytes, and the end of the stream.
+//! `file`: a number of bytes, and the end of the stream.
 
 use lasthop_units::{Bytes, Instant};
 use schemars::JsonSchema;

@@ -1,8 +1,8 @@
 //! `media`: one direction of a video call whose rate follows the network.
 //!
-//! The sender at A has an encoder, a queue of RTP packets that leave one by one, a record of them
+//! The sender at A has an encoder, a queue of RTP packets that are sent singly, a record of them
 //! and a rate control; the receiver at B reports to it (RFC 8888). The contents of a report are
-//! kept here until its packet arrives, as the octets of all packets are: by descriptors.
+//! kept here until its packet arrives, because packets in the simulation have no octets.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -225,7 +225,8 @@ fn extended(low: u32, near: u64) -> u64 {
     near.saturating_add_signed(i64::from(low.wrapping_sub(near as u32) as i32))
 }
 
-/// What the table `cc` has of a media flow with this rate control, at default parameters.
+/// The variables that the table `cc` has for a media flow with this rate control, with default
+/// parameters.
 pub fn media_variables(name: RateControlName, own: &RateControls) -> Vec<Variable> {
     let config = MediaConfig { control: name, ..MediaConfig::default() };
     let context = RateContext { observed: true, ..RateContext::default() };

@@ -3,15 +3,15 @@
 //! Contract: `start(now, out)` and `stop(now, out)` from the scenario; over TCP `sim` opens the
 //! connection at the start and calls `on_established` once, `on_writable` for each end whenever its
 //! send buffer has room (first right after it is established), `on_delivered` for bytes that arrive
-//! in order, `on_closed` when an end's peer has closed. Over UDP there is `on_datagram`. Time
-//! passes by `poll_at` and `on_time`. What is to be done is appended to
-//! `out`, in order.
+//! in order, `on_closed` when an end's peer has closed. Over UDP there is `on_datagram`. `poll_at`
+//! gives the time of the next call of `on_time`. Actions are appended to `out`, in order.
 //!
-//! An application never writes more than the space it was given; the rest waits in it as a number.
+//! An application never writes more than the space that it was given; it stores the number of
+//! remaining bytes.
 //!
 //! One file per application, with its configuration (`AppKind`) and its behaviour (`Behaviour`)
-//! over the streams that all have; one list, `built_in_apps!`, names them all. To add one: write
-//! its file, and add its module and its entry of the list here.
+//! over the streams that all applications have; one list, `built_in_apps!`, names all of them. To
+//! add one: write its file, and add its module and its entry of the list here.
 
 /// Passes the list of all applications to the macro `$then`. An entry: the text in the schema of
 /// scenarios, the variant of [`AppConfig`], the name in scenarios, and its configuration, which
@@ -141,7 +141,7 @@ pub enum Action {
     },
 }
 
-/// What a datagram carries: its octets as a descriptor.
+/// The payload of a datagram: its octets as a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
     /// Payload [bytes].
@@ -156,7 +156,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// So many octets that mean nothing.
+    /// A number of octets without a meaning.
     pub const fn plain(size: u32) -> Message {
         Message { size, unit: 0, number: 0, ecn: Ecn::NotEct }
     }
@@ -277,7 +277,7 @@ impl App {
         }
     }
 
-    /// Its parameters are now these, of the same kind of application.
+    /// Sets new parameters, of the same kind of application.
     pub fn change(&mut self, config: &AppConfig, now: Instant, out: &mut Vec<Action>) {
         config.change(&mut self.running, now, &mut self.streams, out);
     }
@@ -312,7 +312,7 @@ impl App {
         self.running.poll_at()
     }
 
-    /// Its moment has come. Early calls are harmless.
+    /// Acts at the time that was given. Early calls have no effect.
     pub fn on_time(&mut self, now: Instant, out: &mut Vec<Action>) {
         self.running.on_time(now, &mut self.streams, out);
     }
@@ -373,7 +373,7 @@ impl App {
     pub const fn name(&self) -> &'static str {
         self.name
     }
-    /// What the viewer has of it, if it is video.
+    /// The state of playback, if the application is video.
     pub fn video(&self) -> Option<&Video> {
         self.running.video()
     }

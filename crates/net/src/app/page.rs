@@ -22,7 +22,8 @@ pub struct WebPageConfig {
     pub request: Bytes,
     /// Mean time between a page and the next one (exponential).
     pub reading: Duration,
-    /// Mean time between the main object and the requests for what it names (exponential).
+    /// Mean time between the main object and the requests for the objects that it embeds
+    /// (exponential).
     pub parsing: Duration,
     /// The embedded objects are requested at once, as over HTTP/2; else one after another.
     pub pipelined: bool,

@@ -1,4 +1,4 @@
-//! What an application measures.
+//! The measurements of an application.
 
 use lasthop_units::{Duration, Instant};
 
@@ -90,7 +90,7 @@ impl Completions {
     }
 }
 
-/// What a media flow does between two samples; sizes are of RTP packets.
+/// Counts of a media flow between two samples; sizes are of RTP packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MediaCounts {
     /// Octets that the encoder has made.

@@ -10,7 +10,7 @@ use super::{Action, End, Message};
 /// A backlog without end.
 pub(super) const ENDLESS: u64 = u64::MAX;
 
-/// What the transport below an application offers it.
+/// The service of the transport below an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
     /// A byte stream in each direction.
@@ -39,7 +39,7 @@ pub(super) struct Streams {
 struct Side {
     /// Still to be written; `u64::MAX` is without end.
     wanted: u64,
-    /// Room in the send buffer as far as known.
+    /// Known room in the send buffer.
     room: u64,
     /// Close when all is written.
     closing: bool,
@@ -82,14 +82,14 @@ impl Streams {
         self.stats.completion = Some(now);
         self.close(End::A, out);
     }
-    /// The application at `end` has so many bytes more to write.
+    /// The application at `end` has this number of further bytes to write.
     pub fn add_data(&mut self, end: End, bytes: u64, out: &mut Vec<Action>) {
         let side = &mut self.sides[end as usize];
         side.wanted = side.wanted.saturating_add(bytes);
         self.pump(end, out);
     }
-    /// The application at `end` has so many bytes to write, but for what waits from before: it
-    /// would block meanwhile.
+    /// The application at `end` has this number of bytes to write. Bytes that still wait are
+    /// subtracted, because the application would block while they wait.
     pub fn offer(&mut self, end: End, bytes: u64, out: &mut Vec<Action>) {
         let waiting = self.sides[end as usize].wanted;
         self.add_data(end, bytes.saturating_sub(waiting), out);

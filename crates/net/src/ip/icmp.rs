@@ -1,11 +1,11 @@
-//! ICMP (RFC 792, RFC 1191) and ICMPv6 (RFC 4443): what a router answers.
+//! ICMP (RFC 792, RFC 1191) and ICMPv6 (RFC 4443): the messages that a router sends to a source.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{Header, V4, V6, WITH_PORTS, read};
 use crate::ipv4::{Ipv4Header, checksum, checksum_of_parts};
 
-/// What went wrong with a packet.
+/// The problem with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// It is larger than this MTU [B] of the next hop and must not be cut.

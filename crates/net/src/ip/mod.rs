@@ -20,7 +20,7 @@ pub struct Header {
     pub src: IpAddr,
     /// Destination address.
     pub dst: IpAddr,
-    /// Protocol of what follows the IP headers (IANA's number), behind IPv6's extension headers.
+    /// Protocol of the payload (IANA's number), after the IP header and IPv6's extension headers.
     pub protocol: u8,
     /// Ports of TCP, UDP, DCCP, SCTP and UDP-Lite; 0 where the protocol has none and in fragments.
     pub ports: [u16; 2],
@@ -59,7 +59,7 @@ pub enum NotIp {
     /// Shorter than its header's length field, or than a header.
     #[error("the packet is cut off")]
     CutOff,
-    /// Neither version 4 nor version 6.
+    /// The version is neither 4 nor 6.
     #[error("IP version {0}")]
     Version(u8),
 }
@@ -79,7 +79,7 @@ const UDP_HEADER: usize = 8;
 /// Reads the headers of a packet.
 ///
 /// # Errors
-/// Neither IPv4 nor IPv6, or cut off.
+/// The packet is neither IPv4 nor IPv6, or is truncated.
 pub fn read(packet: &[u8]) -> Result<Header, NotIp> {
     match packet.first().map(|b| b >> 4) {
         Some(4) => read_v4(packet),

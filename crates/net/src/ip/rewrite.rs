@@ -1,4 +1,4 @@
-//! What a router changes in a packet that it passes on.
+//! The changes that a router makes in a packet that it forwards.
 
 use lasthop_units::Ecn;
 
@@ -16,8 +16,8 @@ pub fn set_ecn(packet: &mut [u8], ecn: Ecn) {
     }
 }
 
-/// The packet has passed so many routers: TTL or hop limit falls by this, and in IPv4 the checksum
-/// of the header follows. It has at least that many left.
+/// The packet has passed a number of routers: reduces TTL or hop limit by this number, and updates
+/// the checksum of an IPv4 header. TTL or hop limit must be at least this number.
 pub fn lower_hop_limit(packet: &mut [u8], routers: u8) {
     match packet.first().map(|b| b >> 4) {
         Some(4) if packet.len() >= 12 => {

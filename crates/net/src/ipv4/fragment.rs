@@ -31,8 +31,8 @@ impl Fragment {
     }
 }
 
-/// A packet with "don't fragment" met a smaller MTU. What the router reports to the source (ICMP
-/// type 3 code 4, RFC 792, with the MTU of RFC 1191 §4).
+/// A packet with "don't fragment" is larger than an MTU: the report of the router to the source
+/// (ICMP type 3 code 4, RFC 792, with the MTU of RFC 1191 §4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "fragmentation needed: a packet of {size} bytes that must not be fragmented met an MTU of {mtu} bytes"

@@ -51,7 +51,7 @@ pub enum HeaderError {
     /// A length field that contradicts itself.
     #[error("the length field {0} is below the size of the header")]
     Length(u16),
-    /// The checksum does not come out.
+    /// The checksum is wrong.
     #[error("the checksum is wrong")]
     Checksum,
 }

@@ -7,7 +7,7 @@ use crate::{Content, Item};
 
 /// An IPv4 packet. The bytes do not exist; a capture makes them from `payload`.
 ///
-/// `P` is what the packet carries: `sim` defines it (a TCP segment, a UDP datagram, ...).
+/// `P` is the payload, which `sim` defines (a TCP segment, a UDP datagram, ...).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packet<P> {
     /// The node that sent it.
@@ -21,8 +21,8 @@ pub struct Packet<P> {
     pub serial: u64,
     /// Total length with all headers from IPv4 on [bytes].
     pub size: u32,
-    /// ECN codepoint. A queue marks the [`Item`]; what takes the item off the pipe copies the
-    /// mark here.
+    /// ECN codepoint. A queue marks the [`Item`]; the code that takes the item from the pipe copies
+    /// the mark here.
     pub ecn: Ecn,
     /// Routers must not fragment it (RFC 791 §2.3): path MTU discovery.
     pub dont_fragment: bool,
@@ -37,7 +37,7 @@ pub struct Packet<P> {
 }
 
 impl<P> Packet<P> {
-    /// What queues and pipes carry of this packet.
+    /// The item by which queues and pipes represent this packet.
     pub fn item(&self, id: PacketId, now: Instant) -> Item {
         Item { id, size: self.size, flow: self.flow, ecn: self.ecn, content: self.content, enqueued: now }
     }

@@ -10,9 +10,8 @@ use crate::{DropCause, Dropped, Ecn, Item};
 /// The destination's reassembly buffers.
 ///
 /// Contract: `handle_fragment` for each fragment that arrives; `poll_at`, `on_time` for the
-/// timeout. A fragment that brings nothing new (a duplicate, or a part of what is there already) is
-/// ignored and reported as such. The time runs from the first fragment and is not restarted (RFC
-/// 1122 §3.3.2).
+/// timeout. A fragment without new octets (a duplicate, or a part of received data) is ignored and
+/// reported as such. The time runs from the first fragment and is not restarted (RFC 1122 §3.3.2).
 #[derive(Clone, Debug)]
 pub struct Reassembler {
     timeout: Duration,
@@ -42,13 +41,13 @@ pub struct Whole {
     pub ecn: Ecn,
 }
 
-/// What became of fragments in reassembly.
+/// The results of reassembly.
 #[derive(Clone, Debug, Default)]
 pub struct ReassemblyOut {
     /// The fragments of a packet that became complete, by offset: make the whole packet of the
     /// first one and free the others.
     pub complete: Vec<PacketId>,
-    /// Fragments that brought nothing new: free them.
+    /// Fragments without new octets: the caller frees them.
     pub ignored: Vec<PacketId>,
     /// Fragments of packets that were discarded.
     pub dropped: Vec<Dropped>,
@@ -105,7 +104,7 @@ impl Reassembler {
         if self.packets.is_empty() { None } else { self.next }
     }
 
-    /// Gives up packets whose time is over.
+    /// Gives up packets whose reassembly time has expired.
     pub fn on_time(&mut self, now: Instant, out: &mut ReassemblyOut) {
         if self.next.is_none_or(|next| now < next) {
             return;

@@ -63,7 +63,7 @@ impl Clone for Box<dyn BoxedRateControl> {
     }
 }
 
-/// What a rate control is made for.
+/// The setting for which a rate control is constructed.
 #[derive(Clone, Copy, Debug)]
 pub struct RateSetup {
     /// Lowest rate of the encoder \[bit/s\].
@@ -95,7 +95,7 @@ pub struct SentPacket {
     pub in_flight: u64,
 }
 
-/// What became of a packet.
+/// The outcome of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// Its number.
@@ -112,7 +112,7 @@ pub struct Outcome {
     pub late: bool,
 }
 
-/// A report, compared with what was sent.
+/// A report, compared with the sent packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Feedback<'a> {
     /// When it arrives.

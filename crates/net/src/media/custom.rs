@@ -1,7 +1,7 @@
 //! A caller's own rate control, without a change in this crate.
 //!
-//! A [`Definition`] has the data that the registry has of a built-in one, and its constructor;
-//! [`RateControls`] is the set of them in a run. Nothing is global: the code that creates an
+//! A [`Definition`] has the data that the registry has of a built-in control, and a constructor;
+//! [`RateControls`] is the set of definitions of a run. Nothing is global: the code that creates an
 //! application passes the set in.
 //!
 //! ```

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use lasthop_engine::Draw;
 use lasthop_units::{Duration, Instant};
 
-/// What an encoder can do. Rates are of RTP packets, headers included.
+/// The capabilities of an encoder. Rates are of RTP packets, headers included.
 #[derive(Clone, Copy, Debug)]
 pub struct EncoderConfig {
     /// Lowest rate \[bit/s\].

@@ -1,9 +1,9 @@
 //! The receiver's reports: RTCP feedback for congestion control (RFC 8888).
 //!
 //! A report has a metric for each number of a range: received or not, the codepoint, and how long
-//! before the report the packet arrived, in units of 1/1024 s in 13 bits. It begins where the
-//! report before the last one ended, so that one lost report takes nothing away, and earlier where
-//! a packet has arrived since that a report had as missing.
+//! before the report the packet arrived, in units of 1/1024 s in 13 bits. A report begins where the
+//! report before the last one ended, so that the loss of one report loses no information. It begins
+//! earlier if a packet has arrived that an earlier report had as missing.
 
 use std::collections::VecDeque;
 

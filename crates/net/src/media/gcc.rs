@@ -1,10 +1,11 @@
-//! GCC: a rate by the gradient of the delay, under one by losses (draft-ietf-rmcat-gcc-02).
+//! GCC: the rate is the smaller of one by the gradient of the delay and one by losses
+//! (draft-ietf-rmcat-gcc-02).
 //!
-//! The filter, the table of states and the table of parameters were read as a page of public notes
-//! quotes them (section 5); the detector, the two increases and the control by losses (sections
-//! 5.4, 5.5 and 6) are written without the text of the draft [unverified]. What the programs
-//! of WebRTC and aiortc do otherwise is taken where the draft alone would not work: its threshold
-//! of 6 to 600 ms is one for the gradient times the number of groups, up to 60.
+//! The filter, the table of states and the table of parameters are taken from a public page of
+//! notes that quotes them (section 5); the detector, the two increases and the control by losses
+//! (sections 5.4, 5.5 and 6) are written without the text of the draft [unverified]. Where the
+//! draft alone would not work, the behaviour of the programs WebRTC and aiortc is used: the draft's
+//! threshold of 6 to 600 ms applies to the gradient times the number of groups, up to 60.
 //!
 //! Chosen here: chi is 0.01, K is 60 groups, the received rate is that of 0.5 s; the control by
 //! losses uses the packets of the last second at every report, and cuts once in a round trip and

@@ -83,7 +83,7 @@ impl History {
     pub fn rtt(&self) -> Option<Duration> {
         self.rtt
     }
-    /// Packets that were taken for lost and have not come since.
+    /// Packets that were declared lost and have not arrived since.
     pub fn lost(&self) -> u64 {
         self.lost
     }

@@ -133,7 +133,7 @@ pub(super) struct Nada {
     rtt: Duration,
     last_update: Option<Instant>,
     ramp_up: bool,
-    /// A mistake on purpose: the signal that it aims at is the same for all rates.
+    /// A deliberate mistake: the reference signal is the same for all rates.
     fixed_reference: bool,
 }
 

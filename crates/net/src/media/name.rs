@@ -1,4 +1,4 @@
-//! The rate controls by name: what follows from the list.
+//! The rate controls by name, derived from the list.
 
 use std::str::FromStr;
 

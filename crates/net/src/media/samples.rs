@@ -1,5 +1,5 @@
-//! What rate controls measure of reported packets: rates, shares and minima over a time that slides
-//! on.
+//! Measurements of rate controls on reported packets: rates, shares and minima over a sliding
+//! interval.
 
 use std::collections::VecDeque;
 

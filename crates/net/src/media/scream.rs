@@ -71,7 +71,7 @@ pub(super) struct Scream {
     setup: RateSetup,
     mss: f64,
     ref_wnd: f64,
-    /// Where congestion has come last.
+    /// The reference window at the last congestion.
     ref_wnd_i: f64,
     last_ref_wnd_i: Option<Instant>,
     s_rtt: Option<f64>,
@@ -106,7 +106,7 @@ struct Marks {
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
     begin: Option<Instant>,
-    /// Most octets in flight in this one and in the one before.
+    /// Most octets in flight in the present interval and in the one before.
     most: u64,
     most_before: u64,
     lost: bool,

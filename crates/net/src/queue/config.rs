@@ -1,4 +1,5 @@
-//! How a scenario writes a queue, and the table of all kinds: what follows from the list.
+//! The notation of queues in a scenario, and the table of all kinds: both are derived from the
+//! list.
 
 use std::str::FromStr;
 
@@ -42,7 +43,7 @@ macro_rules! queues {
                     $(QueueConfig::$Name(_) => $word,)*
                 }
             }
-            /// The first mistake that types alone do not catch: the key and what is wrong with it.
+            /// The first mistake that the types do not exclude: the key and a description.
             pub fn validate(&self) -> Result<(), (&'static str, String)> {
                 match self {
                     $(QueueConfig::$Name(c) => c.validate(),)*

@@ -1,4 +1,4 @@
-//! `droptail`: what arrives when it is full is dropped.
+//! `droptail`: a packet that arrives when the queue is full is dropped.
 
 use lasthop_units::{Bytes, Instant};
 use schemars::JsonSchema;

@@ -2,16 +2,16 @@
 //!
 //! Contract: `enqueue(now, item, drops)` takes the item or drops it (or others) with a cause;
 //! `dequeue(now, drops)` returns the next item, and may drop some before it and mark it (here an
-//! AQM decides). Both are called with the true moment, in order of time, also when a pipe catches
-//! up late. A queue owns no timer: an AQM computes its periodic updates from `now`.
+//! AQM decides). Both are called with the exact time of the event, in order of time, even if a pipe
+//! processes it later. A queue owns no timer: an AQM computes its periodic updates from `now`.
 //!
 //! A queue holds **waiting** packets only. The packet being serialised has left it and counts
-//! against no limit (as in ns-2, ns-3 and Linux; so a limit of zero packets is a link without a
-//! buffer, not a dead one).
+//! against no limit (as in ns-2, ns-3 and Linux; so a link with a limit of zero packets has no
+//! buffer, but still carries packets).
 //!
 //! One file per kind, with its configuration (`QueueKind`) and its behaviour (`Discipline`); one
-//! list, `built_in_queues!`, names them all. To add one: write its file, and add its module and its
-//! entry of the list here.
+//! list, `built_in_queues!`, names all of them. To add one: write its file, and add its module and
+//! its entry of the list here.
 
 /// Passes the list of all queues to the macro `$then`. An entry: the text in the schema of
 /// scenarios, the variant of [`QueueConfig`], the name in scenarios, its configuration, which
@@ -93,7 +93,7 @@ struct Account {
 }
 
 impl Queue {
-    /// Drops what arrives when it is full.
+    /// Drops a packet that arrives when the queue is full.
     pub fn drop_tail(limit: Limit) -> Queue {
         Queue::of(Policy::DropTail(drop_tail::DropTail::new(limit)))
     }
@@ -111,7 +111,7 @@ impl Queue {
         self.note(Some(&item), None, &drops[before..]);
     }
 
-    /// The next item, after dropping into `drops` what the policy drops before it.
+    /// The next item; items that the policy drops before it are appended to `drops`.
     #[inline]
     pub fn dequeue(&mut self, now: Instant, drops: &mut Vec<Dropped>) -> Option<Item> {
         let before = drops.len();

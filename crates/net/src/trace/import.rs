@@ -7,7 +7,7 @@ use super::pacer::Pacer;
 use super::read::{next_line, trimmed};
 use super::{Trace, TraceError, TraceErrorKind, TraceStats, read_mahimahi};
 
-/// A trace that was brought in, and what became of its bytes.
+/// An imported trace, and statistics of the conversion.
 #[derive(Clone, Debug)]
 pub struct Imported {
     /// The opportunities, of 1500 bytes each.
@@ -27,11 +27,11 @@ const MAX_TABLE_LINE: usize = 4096;
 
 /// Reads a trace of any format; `None`: recognised from the first line.
 ///
-/// Rates become opportunities one by one: each millisecond's bytes add up, and whenever 1500 are
-/// together there is an opportunity at the end of that millisecond. The remainder is carried on, so
-/// that at any moment the trace has offered the bytes of the source to less than one opportunity. A
-/// last opportunity closes the trace at the end of the source if none falls there, because the last
-/// timestamp is the period.
+/// Rates are converted to opportunities: the bytes of successive milliseconds are added, and when
+/// they reach 1500 there is an opportunity at the end of the millisecond. The remainder is kept, so
+/// that at any time the offered bytes differ from those of the source by less than one opportunity.
+/// A last opportunity closes the trace at the end of the source if none falls there, because the
+/// last timestamp is the period.
 pub fn import(mut reader: impl BufRead, format: Option<TraceFormat>) -> Result<Imported, TraceError> {
     let format = match format {
         Some(format) => format,

@@ -1,4 +1,4 @@
-//! What a trace offers, in figures.
+//! Statistics of the capacity of a trace.
 
 use serde::Serialize;
 
@@ -16,9 +16,9 @@ pub struct TraceStats {
     /// 5th percentile of the rate over whole seconds from the start, empty seconds counted as 0
     /// [Mbit/s].
     pub rate_p5_mbps: f64,
-    /// Median of the same [Mbit/s].
+    /// Median of the same rate [Mbit/s].
     pub rate_p50_mbps: f64,
-    /// 95th percentile of the same [Mbit/s].
+    /// 95th percentile of the same rate [Mbit/s].
     pub rate_p95_mbps: f64,
     /// Longest time between two successive opportunities inside the file [ms].
     pub longest_gap_ms: u32,

@@ -341,8 +341,8 @@ impl<L: Layer2> BearerAccess<L> {
     }
 }
 
-/// The PDUs that a packet at a place was in, which an end has sent and which is dropped: the lost
-/// ones, and if none was lost, those in transmission or without a report.
+/// The PDUs that contained a packet which is dropped at a place after an end has sent it: the lost
+/// PDUs, and if none was lost, those in transmission or without a report.
 pub fn pass_pdus(
     (packet, place): (PacketId, u32),
     mode: Mode,

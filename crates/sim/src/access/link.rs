@@ -39,8 +39,8 @@ enum Role {
     Forward,
     /// The other one.
     Reverse,
-    /// The time that the source of a flow takes for its packets (`scenario.jitter`): it has no
-    /// table.
+    /// The processing time of packets at an end of a flow (`scenario.jitter`). It is not in a table
+    /// of links.
     Processing,
 }
 

@@ -23,7 +23,7 @@ pub enum Stage {
     Transmission,
     /// RLC sends a part of it again, or waits for the report that requests it.
     RlcRetransmission,
-    /// It has completely arrived and waits for earlier packets.
+    /// It has arrived completely and waits for earlier packets.
     Reordering,
     /// MAC of LTE sends a part of it again.
     Harq,

@@ -38,8 +38,9 @@ impl Folder {
         })
     }
 
-    /// Keeps other processes from making `what`, some files in `folder`, until it is dropped. It
-    /// creates `folder` if that is missing, and removes it again if it is empty at the end.
+    /// Prevents other processes from making `what`, some files in `folder`, until the returned
+    /// value is dropped. Creates `folder` if it is missing, and removes it again if it is empty at
+    /// the end.
     ///
     /// # Errors
     /// [`Error::InUse`] when another process is making them; nothing can be written in `folder`.

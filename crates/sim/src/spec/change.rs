@@ -186,7 +186,7 @@ impl InForce {
         self.step(scenario, &moment)
     }
 
-    /// Gives `scenario` the values in force.
+    /// Sets the values in force in `scenario`.
     pub fn hand_over(self, scenario: &mut Scenario) {
         scenario.spec = self.spec;
     }

@@ -9,7 +9,7 @@ use super::kinds::ALL;
 use super::{At, Spec};
 use crate::config::{Diagnostics, Document};
 
-/// Warns of such entries of accesses, and of TCP flows that would start a second time.
+/// Warns of entries of accesses without effect, and of TCP flows that would start a second time.
 pub fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     ALL.iter().for_each(|access| access.check_idle(spec, doc, found));
     restarts(spec, doc, found);

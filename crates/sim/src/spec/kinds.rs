@@ -1,4 +1,4 @@
-//! The kinds of access that a scenario may have tables of, as one list.
+//! The list of the kinds of access for which a scenario may have tables.
 
 use super::access::{AccessChanges, AccessSpec, ChangeEvent, InForce};
 use super::bearer::{BearerChange, Bearers};

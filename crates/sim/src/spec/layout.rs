@@ -352,7 +352,7 @@ pub struct Buildings {
     /// Share of the UEs that are indoors (TR 36.873 table 6-1: 80 %).
     pub share: Ratio,
     /// Fewest and most floors of a building, uniform; the floor of a UE is uniform over those of
-    /// its building. Its height is 3 m a floor and 1.5 m.
+    /// its building. Its height is 1.5 m, and 3 m more for each floor below.
     pub floors: [u32; 2],
     /// Largest depth indoors.
     pub depth: Metres,

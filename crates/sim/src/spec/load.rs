@@ -167,8 +167,8 @@ impl Scenario {
     pub fn to_toml(&self) -> String {
         config::to_toml_string(&self.spec).unwrap_or_default()
     }
-    /// The keys that `scenario.profile` has set, which the scenario does not contain, with their
-    /// sources. source.
+    /// The keys that `scenario.profile` has set and that the scenario does not contain, with their
+    /// sources.
     pub fn profile_settings(&self) -> Vec<ProfileSetting> {
         scenario_profile::settings(&self.document)
     }

@@ -30,7 +30,8 @@ const IP_HEADER: u32 = 20;
 /// UDP header.
 const UDP_HEADER: u32 = 8;
 
-/// The payload of an IP packet. Descriptors only: bytes exist in captures and in emulation.
+/// The payload of an IP packet. Descriptors only: bytes exist in captures and, for real packets,
+/// outside of the simulation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Payload {
     /// A TCP segment for one end of its flow.

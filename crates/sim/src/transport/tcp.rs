@@ -130,7 +130,8 @@ impl Socket {
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         self.endpoint.poll_transmit(now)
     }
-    /// Records that `segment` is sent; returns true if all of its numbers were sent before.
+    /// Records that `segment` is sent; returns true if all of its sequence numbers were sent
+    /// before.
     #[inline(always)]
     pub fn sends_again(&mut self, segment: &Segment) -> bool {
         let span = segment.sequence_len();

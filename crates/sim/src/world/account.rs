@@ -1,4 +1,4 @@
-//! The conservation account: every packet that enters the world leaves it in exactly one way.
+//! The conservation account: every packet that enters the world has exactly one outcome.
 //!
 //! A packet is delivered to its destination, dropped by a named cause, or still inside at the end.
 //! The account is always kept (it takes two additions a packet). Debug builds check its packets

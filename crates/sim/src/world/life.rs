@@ -16,7 +16,7 @@ use crate::sink::Table;
 use crate::spec::Spec;
 use crate::transport::Payload;
 
-/// The packets whose lives have not ended, by place in the slab of packets.
+/// The packets that are still inside, by place in the slab of packets.
 #[derive(Default)]
 pub struct Lives {
     open: Vec<Option<Life>>,
@@ -39,7 +39,7 @@ struct Life {
     waited: Duration,
 }
 
-/// A turn in the life of a packet.
+/// A change in the course of a packet.
 #[derive(Clone, Copy)]
 pub enum Turn {
     /// It is sent.
@@ -85,7 +85,7 @@ impl<'a> Rows<'a> {
 }
 
 impl Lives {
-    /// Creates the lives of a run with `flows` flows, if its scenario records them.
+    /// Creates the record of stages of a run with `flows` flows, if its scenario has the table.
     pub fn of(spec: &Spec, flows: usize) -> Option<Box<Lives>> {
         let every = spec.output.windows;
         let windows = every.map(|every| Windows::new(every, flows));

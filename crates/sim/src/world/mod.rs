@@ -1,4 +1,5 @@
-//! The world: one deterministic, single-threaded run.
+//! The world: one deterministic run. Its events are processed in one thread; only LTE cells may
+//! share the work of a TTI among threads.
 //!
 //! It owns everything (packets, pipes, bearers, flows), takes events in the order `(time, class,
 //! seq)` and routes the plain outputs of one entity to the next. No entity has a reference to

@@ -1,11 +1,12 @@
 //! The sender of Accel-Brake Control (P. Goyal and others, ABC: a simple explicit congestion
 //! controller for wireless networks, NSDI 2020). The router's part is the AQM `abc`.
 //!
-//! Every packet carries accelerate or brake; an ACK of the first makes the window a segment larger,
-//! of the second a segment smaller, and either adds 1/w, so that flows become equal (section
-//! 3.1.2). So a round of nothing but accelerates doubles the window, and half of each keeps it. A
-//! second window, CUBIC's, stands for bottlenecks without ABC; the smaller of the two is used, and
-//! neither grows beyond twice what is in flight (section 5.1.1).
+//! Every packet carries accelerate or brake. An ACK of an accelerate makes the window a segment
+//! larger, an ACK of a brake a segment smaller, and either adds 1/w, so that the rates of flows
+//! become equal (section 3.1.2). So a round with accelerates only doubles the window, and a round
+//! with as many brakes as accelerates keeps it. A second window, CUBIC's, is for bottlenecks
+//! without ABC. The smaller of the two is used, and neither grows beyond twice the data in flight
+//! (section 5.1.1).
 //!
 //! Accelerate is ECT, brake is CE, fed back by AccECN's counter: the encoding for paths on which
 //! every ECN router is ABC's (section 5.1.2 names it for proxied networks).

@@ -1,8 +1,8 @@
-//! BIC: binary search for the window at which the last loss came.
+//! BIC: binary search for the window at which the last loss occurred.
 //!
 //! Compared by reading with Linux 6.1 tcp_bic.c: the kernel counts segments delivered and divides
-//! by a running mean of segments per ACK as well, a remnant of the time when it counted ACKs; above
-//! the low window it therefore moves about twice as fast as the search says. The mean follows
+//! by a running mean of segments per ACK as well, which dates from the time when it counted ACKs.
+//! So above the low window it moves about twice as fast as the search requires. The mean follows
 //! `SND.UNA` in the Open state, starts at 2, and cannot fall below 31/16 again.
 
 use lasthop_units::{Duration, Instant};

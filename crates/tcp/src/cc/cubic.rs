@@ -64,7 +64,7 @@ pub(super) const ROW: Row = Row {
 pub struct Cubic {
     w: Window,
     config: CubicConfig,
-    /// What is left of the window after a mark, where it is not what is left after a loss.
+    /// The factor of the window after a mark, where it differs from the factor after a loss.
     abe: Option<f64>,
     clock: Timers,
     exit: SlowStartExit,
@@ -81,7 +81,8 @@ pub struct Cubic {
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     start: Instant,
-    /// While the application is what limits, the clock stands (RFC 9438 section 5.8).
+    /// While the application limits the sender, the time of the cubic function stands still (RFC
+    /// 9438 section 5.8).
     paused: Option<Instant>,
     /// cwnd_prior, then the plateau.
     origin: f64,

@@ -1,9 +1,9 @@
 //! A caller's own congestion control, without a change in this crate.
 //!
-//! A [`Definition`] has the data that the registry has of a built-in one (name, documentation,
-//! parameters with defaults) and how to make one; [`Controls`] is the set of them that a run has.
-//! Nothing is global: the caller that resolves [`Options`](crate::Options) hands the set in. A
-//! built-in algorithm costs no more for it, one from here is called through a pointer.
+//! A [`Definition`] has the data that the registry has of a built-in control (name, documentation,
+//! parameters with defaults), and a constructor; [`Controls`] is the set of definitions of a run.
+//! Nothing is global: the caller that resolves [`Options`](crate::Options) passes the set. Built-in
+//! algorithms are still called without a pointer; a control from here is called through a pointer.
 //!
 //! ```
 //! use lasthop_tcp::cc::*;

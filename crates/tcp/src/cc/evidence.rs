@@ -48,7 +48,7 @@ impl Evidence {
     pub fn lost(&self, mss: f64) -> f64 {
         self.lost / mss
     }
-    /// True if so much was lost that the window did not fit.
+    /// True if so much data was lost that the window was too large for the path.
     pub fn overflowed(&self, mss: f64) -> bool {
         self.lost(mss) >= LOST_SEGMENTS && self.lost >= LOST_SHARE * (self.delivered + self.lost)
     }
@@ -57,11 +57,11 @@ impl Evidence {
         self.reported.is_some_and(|[_, most]| self.delivered > WRONG * most * self.span(now))
     }
 
-    /// The reported rates were too high: a sender that used its window has got less than a
-    /// third of the least of them, and this ACK's round trip is four times the smallest. A
-    /// window of rate times smallest round trip that waits in a queue does both (Little's law:
-    /// the window over what comes through is the round trip). Where something was lost, losses are
-    /// the evidence, and an ACK over a hole that is filled is no round trip.
+    /// True if the reported rates were too high: a sender that used its window has got less than a
+    /// third of the lowest of these rates, and the round trip of this ACK is four times the
+    /// smallest. A window of rate times smallest round trip that waits in a queue causes both
+    /// (Little's law: the round trip is the window over the delivery rate). Where data was lost,
+    /// the losses are the evidence instead, because an ACK after a filled hole gives no round trip.
     pub fn falls_short(&self, ack: &AckSample, smallest: Duration) -> bool {
         ack.rtt.is_some_and(|rtt| rtt.as_secs_f64() > SWOLLEN * smallest.as_secs_f64())
             && ack.window_limited()

@@ -111,7 +111,7 @@ impl HyStart {
         (min_rtt / 8).clamp(DELAY_MIN, DELAY_MAX)
     }
 
-    /// The same in ns-3 (TcpCubic::HystartDelayThresh).
+    /// The threshold of the delay in ns-3 (TcpCubic::HystartDelayThresh).
     pub fn delay_threshold_of_ns3(min_rtt: Duration) -> Duration {
         min_rtt.clamp(DELAY_MIN, DELAY_MAX_OF_NS3)
     }

@@ -24,8 +24,8 @@ impl MarkedShare {
     pub const fn new() -> MarkedShare {
         MarkedShare { alpha: 1.0, delivered: 0.0, marked: 0.0 }
     }
-    /// Counts what an ACK brings, by SACK too, as Linux does (tp->delivered). RFC 8257 section 3.3,
-    /// step 1, takes SEG.ACK - SND.UNA alone.
+    /// Counts the octets that an ACK reports as delivered, by SACK too, as Linux does
+    /// (tp->delivered). RFC 8257 section 3.3, step 1, takes SEG.ACK - SND.UNA alone.
     #[inline]
     pub fn count(&mut self, ack: &AckSample) {
         self.delivered += ack.delivered as f64;

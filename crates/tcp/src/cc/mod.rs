@@ -1,11 +1,12 @@
-//! Congestion control: how much may be in flight, and how fast. What is sent is decided by
-//! [`recovery`](crate::recovery).
+//! Congestion control: how much data may be in flight, and the sending rate.
+//! [`recovery`](crate::recovery) decides which data is sent.
 //!
-//! One file per algorithm behind [`CongestionControl`], with a [`Row`] of what it is and [`Needs`];
-//! one list, `built_in_controls!`, names them all. To add one: write its file, and add its module
-//! and its entry of the list here. The enum of names, the dispatch, the table [`ALGORITHMS`] and
-//! the printed descriptions come from the list. Most have a [`Window`] and compute only its
-//! changes. An algorithm from outside this crate comes as a [`Definition`].
+//! Each algorithm is a file with an implementation of [`CongestionControl`] and a [`Row`], which
+//! describes it and its [`Needs`]; one list, `built_in_controls!`, names them all. To add one:
+//! write its file, and add its module and its entry of the list here. The enum of names, the
+//! dispatch, the table [`ALGORITHMS`] and the printed descriptions come from the list. Most have a
+//! [`Window`] and compute only its changes. An algorithm from outside this crate comes as a
+//! [`Definition`].
 
 /// Passes the list of all built-in controls to the macro `$then`, after `$with`. An entry: the text
 /// in the schema of scenarios, the variant of [`CcName`], the name in scenarios, the [`Row`], the

@@ -2,8 +2,8 @@
 //! smallest round trip.
 //!
 //! Compared by reading with Linux 6.1 tcp_nv.c:
-//! - the rate of a sample is what was in flight when the segment was sent (`delivered -
-//!   prior_delivered`), not what is outstanding when its ACK comes;
+//! - the rate of a sample is computed from the data in flight when the segment was sent
+//!   (`delivered - prior_delivered`), not from the data outstanding when its ACK arrives;
 //! - a sample belongs to the state before its ACK, because `pkts_acked` runs before the state
 //!   machine does;
 //! - whole microseconds and hundreds of bits per second, as there.

@@ -1,17 +1,18 @@
 //! A control for L4S in the manner of TCP Prague (draft-briscoe-iccrg-prague-congestion-control;
-//! requirements of RFC 9331 section 4): DCTCP's answer to the share of marks, with growth that does
-//! not depend on short round trips and Reno's answer to losses. It sends ECT(1), requests accurate
-//! feedback and paces.
+//! requirements of RFC 9331 section 4): DCTCP's response to the share of marks, with growth that
+//! does not depend on short round trips, and Reno's response to losses. It sends ECT(1), requests
+//! accurate feedback and paces.
 //!
 //! The draft itself was not available. Compared line by line with two programs of its authors:
 //! Linux' tcp_prague.c (L4STeam/linux at 02573a215581, version 0.6) and prague_cc.cpp
-//! (L4STeam/udp_prague at 05a5c1846991). What both do: the window has a fraction; each octet that
-//! is delivered without a mark makes it grow, also while a mark's reduction lasts; a mark reduces
-//! it at most once in a real and in a virtual round trip; the estimate moves once in both. As Linux
-//! and not udp_prague: the virtual round trip rules from round 500 after slow start on, alpha stays
-//! at 1 until the first mark, and the window in whole segments follows the one with a fraction by
-//! one segment an ACK. Differences from Linux: a mark ends slow start; losses are recovered from by
-//! PRR and a timeout halves ssthresh, as with other controls here.
+//! (L4STeam/udp_prague at 05a5c1846991). In both programs the window has a fraction of a segment.
+//! Each octet that is delivered without a mark makes it grow, also while the reduction of a mark is
+//! in force. A mark reduces it at most once in a real and in a virtual round trip, and the estimate
+//! is updated once in both. As in Linux and not in udp_prague: the virtual round trip applies from
+//! round 500 after slow start on, alpha stays at 1 until the first mark, and the window in whole
+//! segments follows the one with a fraction by one segment an ACK. Differences from Linux: a mark
+//! ends slow start; losses are recovered from by PRR and a timeout halves ssthresh, as with other
+//! controls here.
 
 use lasthop_units::{Bitrate, Duration, Instant};
 
@@ -68,7 +69,7 @@ pub(super) const ROW: Row = Row {
 /// Prague's window and its estimate.
 #[derive(Clone, Debug)]
 pub struct Prague {
-    /// In whole segments: what the sender may have in flight.
+    /// The window in whole segments, which limits the data in flight.
     w: Window,
     /// The window with its fraction, which `w` follows.
     exact: f64,

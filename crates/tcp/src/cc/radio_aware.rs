@@ -8,17 +8,16 @@
 //!
 //! R(t) is the achievable data rate and Q(t) the layer-2 queue of the newest [`Hint`]; without the
 //! queue term the window is the bandwidth-delay product alone. Slow start is skipped: the first
-//! hint after the handshake sets the window. A loss is repaired but does not move the window,
-//! because the queue is known. It is paced unless `pacing = false`: without slow start nothing else
-//! keeps a whole window from leaving at once.
+//! hint after the handshake sets the window. A loss is repaired but does not change the window,
+//! because the queue is known. The sender paces unless `pacing = false`: without slow start nothing
+//! else prevents that a whole window is sent at once.
 //!
-//! A hint is advice, and the sender stays safe without it. A *base* algorithm (any built-in one)
-//! takes the window over when no reading is younger than `hint_timeout` (at most a round trip,
-//! unless set), when the timer expires, when a mark arrives, and for a time that doubles when a
-//! round shows that the hint was wrong (`evidence.rs`): a quarter of the window was lost, or more
-//! than three times the reported rate came through, or less than a third while the queue grew to
-//! three bandwidth-delay products. From then on a hint may at most double what the path has carried
-//! in a round trip.
+//! The sender does not depend on hints. A *base* algorithm (any built-in one) controls the window
+//! when no reading is younger than `hint_timeout` (at most a round trip, unless set), when the
+//! timer expires, when a mark arrives, and for a time that doubles when a round shows that the hint
+//! was wrong (`evidence.rs`): a quarter of the window was lost, or more than three times the
+//! reported rate came through, or less than a third while the queue grew to three bandwidth-delay
+//! products. From then on a hint may at most double what the path has carried in a round trip.
 
 use lasthop_units::{Bitrate, Duration, Instant};
 
@@ -88,14 +87,14 @@ pub struct RadioAware<B> {
     distrust: Duration,
     /// A timeout is not over until new data is acknowledged.
     timed_out: bool,
-    /// The link is interrupted since then: the window stands still.
+    /// The time since which the link is interrupted: the window does not change.
     interrupted: Option<Instant>,
     round: Round,
     evidence: Evidence,
     /// Segments of a window that was too large are still in flight.
     overrun: bool,
-    /// Most segments that came through in a round trip; a round that brings less takes an eighth of
-    /// the difference off.
+    /// Most segments that were delivered in a round trip; a round with fewer reduces the value by
+    /// an eighth of the difference.
     proven: f64,
 }
 

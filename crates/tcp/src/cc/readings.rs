@@ -43,7 +43,7 @@ pub(super) struct Readings {
     config: HintConfig,
     newest: Option<Reading>,
     received: Instant,
-    /// When the newest reading was taken, or a notice came.
+    /// The time of the newest reading, or of the arrival of a notice.
     taken: Instant,
     /// Time between hints, as reported or smoothed.
     period: Duration,

@@ -38,11 +38,11 @@ pub struct Reno {
     validate: bool,
     /// ssthresh is cut to whole segments (ns-2).
     whole: bool,
-    /// A deliberate mistake: ssthresh falls to zero.
+    /// A deliberate mistake: ssthresh is set to zero.
     zero: bool,
     /// Segments acknowledged towards the next increase in congestion avoidance.
     counted: f64,
-    /// With ABE: what is left of the window after a mark.
+    /// With ABE: the factor of the window after a mark.
     abe: Option<f64>,
 }
 

@@ -14,7 +14,7 @@ pub struct Parameter {
     pub default: &'static str,
     /// Unit; empty for a word or a pure number.
     pub unit: &'static str,
-    /// Where the default comes from.
+    /// The source of the default.
     pub source: &'static str,
 }
 
@@ -48,7 +48,7 @@ pub struct Needs {
     /// The control may set a rate of its own
     /// ([`pacing_rate`](super::CongestionControl::pacing_rate)).
     pub paces: bool,
-    /// A mark may cost it less than a loss (RFC 8511), where `abe` is on.
+    /// With `abe` a mark reduces the window less than a loss (RFC 8511).
     pub abe: bool,
     /// Capacity hints; without them `hint_base` is used.
     pub hints: bool,

@@ -1,7 +1,7 @@
-//! No congestion control: all data is sent within the peer's window. For a sender that shares a
-//! node with the queue of the only bottleneck, such as a cache in the eNB whose scheduler pulls
-//! what it can send (close coupling), and for the ends of links that do not lose. The
-//! retransmission timer and loss recovery stay.
+//! No congestion control: all data is sent within the peer's window. It is for a sender in the same
+//! node as the queue of the only bottleneck, such as a cache in the eNB whose scheduler pulls as
+//! much as it can send (close coupling), and for the ends of links without loss. The retransmission
+//! timer and loss recovery stay.
 
 use super::{AckSample, Congestion, CongestionControl, Established, Needs, Parameter, Row};
 use crate::config::Config;

@@ -1,7 +1,7 @@
 //! TCP Vegas as in Linux, and in ns-3 after it: once per round, by the round's smallest round trip.
 //!
 //! ns-3 3.28's TcpVegas has one rule for the threshold where Linux has two: min(ssthresh, cwnd - 1)
-//! also after a loss, so that a fast retransmit costs one segment. It counts what is queued as cwnd
+//! also after a loss, so that a fast retransmit costs one segment. It computes the queue as cwnd
 //! minus target.
 
 use super::vegas::show;

@@ -19,7 +19,7 @@ pub struct Window {
     /// L of RFC 3465; infinite: an ACK grows the window by all it delivers.
     abc_limit: f64,
     validate: bool,
-    /// A deliberate mistake: ssthresh falls to zero.
+    /// A deliberate mistake: ssthresh is set to zero.
     zero: bool,
 }
 
@@ -68,7 +68,7 @@ impl Window {
         left
     }
 
-    /// What this ACK counts for in slow start [segments].
+    /// The number of segments that this ACK counts in slow start.
     pub fn countable(&self, ack: &AckSample) -> f64 {
         // RFC 3465 section 2.3: L = 1 after a timeout.
         let limit = if ack.after_timeout() { self.abc_limit.min(1.0) } else { self.abc_limit };
@@ -115,8 +115,8 @@ impl Window {
         }
     }
 
-    /// A timeout: ssthresh falls to `to`, unless the same segment was lost once more; cwnd to one
-    /// segment.
+    /// A timeout: ssthresh is reduced to `to`, unless the same segment was lost once more; cwnd to
+    /// one segment.
     pub fn timeout(&mut self, to: f64, repeated: bool) {
         if !repeated {
             self.ssthresh = if self.zero { 0.0 } else { to.floor().max(2.0) };
@@ -125,7 +125,7 @@ impl Window {
         self.counted = 0.0;
     }
 
-    /// The cut turned out to be wrong: restores the earlier values, if they are larger.
+    /// The reduction was spurious: restores the earlier values, if they are larger.
     pub fn undo(&mut self, cwnd: f64, ssthresh: f64) {
         self.cwnd = self.cwnd.max(cwnd).min(self.ceiling.max(1.0));
         self.ssthresh = self.ssthresh.max(ssthresh);
@@ -167,8 +167,8 @@ macro_rules! has_window {
 }
 pub(super) use has_window;
 
-/// Round trips counted by sequence number: a round ends when what was sent last at its start is
-/// acknowledged.
+/// Round trips counted by sequence number: a round ends when the last octet that was sent at its
+/// start is acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Round {
     mark: u64,

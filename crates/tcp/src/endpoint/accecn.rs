@@ -79,7 +79,7 @@ pub(super) struct Accurate {
     changed: bool,
     /// Counters that the next option has to carry, because they have moved.
     fields_due: u8,
-    /// Segments that are still to carry the option, whatever the mode.
+    /// Number of segments that must still carry the option, in any mode.
     demand: u8,
     /// When the option left last.
     sent_at: Instant,
@@ -91,8 +91,8 @@ pub(super) struct Accurate {
     // Data Sender.
     /// Octets of data that the peer received with each codepoint, from 0.
     pub delivered: ByCodepoint,
-    /// The one codepoint whose counter moved with the newest option: what arrives without option is
-    /// taken for it.
+    /// The only codepoint whose counter increased with the newest option: octets that are reported
+    /// without an option count for it.
     estimate: Option<Ecn>,
     /// Packets that an ACK delivers, averaged with a weight of 1/64.
     packets_per_ack: f64,
@@ -280,8 +280,8 @@ impl Accurate {
         a
     }
 
-    /// The handshake is over: where every segment carries the option, what data segments leave
-    /// for it \[octets\].
+    /// After the handshake: the octets that data segments reserve for the option, where every
+    /// segment carries it.
     pub fn reserve(&mut self, config: &Config) -> u32 {
         let full = config.ecn.accecn_option == AccEcnOption::Full;
         if full && self.seen != Seen::Nothing {
@@ -300,8 +300,8 @@ impl Accurate {
         }
     }
 
-    /// A packet of a synchronized connection has arrived: any counts, also pure ACKs and what
-    /// repeats octets. True: its ACK leaves at once.
+    /// A packet of a synchronized connection has arrived. All packets count, also pure ACKs and
+    /// repeated octets. True: its ACK is sent at once.
     #[cold]
     pub fn count_octets(&mut self, config: &Config, seg: &Segment) -> bool {
         self.count(seg.ecn, seg.len);
@@ -354,14 +354,15 @@ impl Accurate {
         segment
     }
 
-    /// What the ACK in hand carries.
+    /// Stores the option of the ACK that is being processed.
     #[cold]
     pub fn hold_option(&mut self, seg: &Segment, newer: bool) {
         (self.newer, self.option) = (newer, seg.accecn);
     }
 
-    /// Packets of the ACK in hand with a mark. An ACK that neither delivers anything nor has a
-    /// newer timestamp may be an old one: it is ignored. So far `sent` octets of data have left.
+    /// Number of marked packets that the ACK being processed reports. An ACK that neither delivers
+    /// octets nor has a newer timestamp may be an old one: it is ignored. So far `sent` octets of
+    /// data have been sent.
     #[cold]
     pub fn count_marks(
         &mut self,
@@ -383,8 +384,8 @@ impl Accurate {
         marks_of(least, Delivery { packets, octets, mss, exact }, marked, self.packets_per_ack)
     }
 
-    /// Octets that the peer reports for each codepoint, and what arrived with each: of a connection
-    /// with accurate feedback, ECT(1), ECT(0), CE.
+    /// For a connection with accurate feedback: the octets that the peer reports for ECT(1), ECT(0)
+    /// and CE, and those that have arrived here with each.
     pub const fn octets(&self) -> ([u64; 3], [u64; 3]) {
         (self.delivered.0, self.received.0)
     }

@@ -59,13 +59,13 @@ impl Endpoint {
         self.receive.readable()
     }
 
-    /// The same where the application takes them later (`manual_read`, `burst_read`); otherwise it
-    /// has them already: 0.
+    /// Readable octets where the application reads them later (`manual_read`, `burst_read`);
+    /// otherwise 0, because it has already read them.
     pub fn readable_by_hand(&self) -> u64 {
         if self.conn.config.growth.reads_at_once() { 0 } else { self.readable() }
     }
 
-    /// The application has no more to send: a FIN follows the data. What the peer sends is still
+    /// The application has no more data to send: a FIN follows the data. Data of the peer is still
     /// received.
     pub fn close(&mut self, now: Instant) {
         match self.conn.state {
@@ -87,7 +87,7 @@ impl Endpoint {
         self.send.limits.memory = None;
     }
 
-    /// With segmentation offload: no new packet is begun while so much waits to be sent
+    /// With segmentation offload: no new packet is begun while this many octets wait to be sent
     /// (TCP_NOTSENT_LOWAT).
     pub const fn set_notsent_limit(&mut self, octets: u64) {
         self.send.limits.notsent_limit = octets;
@@ -99,7 +99,8 @@ impl Endpoint {
         self.send.unanswered.limit = timeout;
     }
 
-    /// Nagle's algorithm on or off; what it held back leaves when it is switched off.
+    /// Switches Nagle's algorithm on or off. Data that it has held back is sent when it is switched
+    /// off.
     pub fn set_nagle(&mut self, now: Instant, on: bool) {
         self.conn.config.acks.nagle = on;
         if !on {
@@ -107,7 +108,7 @@ impl Endpoint {
         }
     }
 
-    /// Holds back parts of segments while on, whatever Nagle's algorithm says (TCP_CORK).
+    /// Holds back partial segments while on, independent of Nagle's algorithm (TCP_CORK).
     pub fn set_cork(&mut self, now: Instant, on: bool) {
         self.send.limits.corked = on;
         if !on {

@@ -1,4 +1,4 @@
-//! What both directions of a connection share.
+//! The state that both directions of a connection share.
 
 use lasthop_units::Instant;
 

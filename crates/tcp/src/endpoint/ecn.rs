@@ -47,7 +47,7 @@ pub(super) struct EcnState {
     r_cep: u64,
     /// CE packets that no ACK has reported.
     untold: u32,
-    /// An ACK of what had arrived before DCTCP.CE changed, still with the old value: RCV.NXT and
+    /// An ACK of the data that had arrived before DCTCP.CE changed, with the old value: RCV.NXT and
     /// ECE.
     pub old_ack: Option<(u64, bool)>,
     /// The ACK that ends an AccECN handshake is still to leave.
@@ -60,7 +60,8 @@ pub(super) struct EcnState {
     pub reduced_until: Option<u64>,
     /// s.cep: the known value of the peer's counter.
     pub s_cep: u64,
-    /// The ACK in hand reports congestion; with AccECN known once its delivery is.
+    /// The ACK being processed reports congestion; with AccECN this is known only when its
+    /// delivered octets are.
     ece: bool,
     pub ace: u8,
 }
@@ -187,8 +188,8 @@ impl EcnState {
         }
     }
 
-    /// A SYN arrives again before the handshake is over: its codepoint is the one to be returned,
-    /// and without the flags it ends what may be sent ECN-capable (RFC 9768 section 3.1.5).
+    /// A SYN arrives again before the end of the handshake. Its codepoint is returned, and if it
+    /// lacks the flags, no further ECN-capable packets are sent (RFC 9768 section 3.1.5).
     pub fn on_repeated_syn(&mut self, seg: &Segment) {
         if self.agreed == Agreed::Accurate {
             self.syn_codepoint = seg.ecn;

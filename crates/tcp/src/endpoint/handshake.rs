@@ -140,8 +140,8 @@ impl Handshake {
         true
     }
 
-    /// Both numbers are known: the parts that depend on the negotiation are made. `seg` is what
-    /// ended the handshake.
+    /// Both initial sequence numbers are known: creates the parts that depend on the negotiation.
+    /// `seg` is the segment that ended the handshake.
     pub fn established(
         &mut self,
         c: &mut Connection,

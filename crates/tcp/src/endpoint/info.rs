@@ -22,8 +22,8 @@ pub struct OptionsInUse {
     pub ecn: bool,
 }
 
-/// The sender's state in the terms of Linux' `struct tcp_info`: what probes read, not what anything
-/// is computed with. More than 25 fields: they are those of the kernel's structure.
+/// The sender's state in the terms of Linux' `struct tcp_info`, for probes; no algorithm uses it.
+/// It has more than 25 fields, because they are those of the kernel's structure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Info {
     /// Connection state.
@@ -48,9 +48,9 @@ pub struct Info {
     pub backoff: u32,
     /// Segments sent and not cumulatively acknowledged.
     pub unacked: u32,
-    /// Segments' worth of octets SACKed.
+    /// SACKed octets, in segments.
     pub sacked: u32,
-    /// Segments' worth of octets taken for lost.
+    /// Octets marked as lost, in segments.
     pub lost: u32,
     /// Outstanding segments that were sent more than once.
     pub retrans: u32,
@@ -58,9 +58,9 @@ pub struct Info {
     pub total_retrans: u64,
     /// Octets acknowledged since the start.
     pub bytes_acked: u64,
-    /// Octets known to have arrived: acknowledged or SACKed.
+    /// Octets reported as delivered: acknowledged or SACKed.
     pub delivered: u64,
-    /// Segments' worth of delivered octets with a congestion mark.
+    /// Delivered octets with a congestion mark, in segments.
     pub delivered_ce: u64,
     /// SND.UNA on the wire.
     pub snd_una: Seq,
@@ -82,9 +82,9 @@ pub struct Info {
     pub advmss: u32,
     /// The peer's segment size, where Linux' heuristics of ACKs measure it \[octets\]; 0 elsewhere.
     pub rcv_mss: u32,
-    /// The largest distance by which a segment came late \[segments\].
+    /// The largest distance by which a segment arrived late \[segments\].
     pub reordering: u32,
-    /// How often that was seen.
+    /// How often reordering was observed.
     pub reord_seen: u32,
     /// Probes of a closed window that were not answered.
     pub probes: u32,
@@ -178,7 +178,8 @@ impl Endpoint {
     pub fn control_fault(&mut self) -> Option<Fault> {
         self.send.fly.cc.custom().and_then(CongestionControl::fault)
     }
-    /// What the ends have agreed on; before the handshake, what will be offered or answered.
+    /// The options on which the ends have agreed; before the handshake, those that will be offered
+    /// or answered.
     pub const fn options_in_use(&self) -> OptionsInUse {
         OptionsInUse {
             timestamps: self.conn.negotiated.timestamps,
@@ -187,8 +188,8 @@ impl Endpoint {
             ecn: self.conn.ecn.is_used(),
         }
     }
-    /// Octets that the peer reports for each codepoint, and what arrived with each: of a connection
-    /// with accurate feedback, ECT(1), ECT(0), CE.
+    /// For a connection with accurate feedback: the octets that the peer reports for ECT(1), ECT(0)
+    /// and CE, and those that have arrived here with each.
     pub fn accurate_octets(&self) -> Option<([u64; 3], [u64; 3])> {
         self.conn.ecn.accurate.as_ref().map(|a| a.octets())
     }

@@ -1,5 +1,4 @@
-//! What happened: events for the caller, counters, and the times by what limits a sender (Linux'
-//! tcp_chrono).
+//! Events for the caller, counters, and the times by the limit of a sender (Linux' tcp_chrono).
 
 use std::collections::VecDeque;
 
@@ -96,7 +95,7 @@ pub struct Counters {
     pub rtt_samples: u64,
     /// Segments that arrived with a congestion mark, where ECN was agreed on.
     pub ce_received: u64,
-    /// Segments' worth of our data that the peer reported as marked (Linux: `tcpi_delivered_ce`).
+    /// Data of this end that the peer reported as marked, in segments (Linux: `tcpi_delivered_ce`).
     pub delivered_ce: u64,
     /// Reductions because of marks alone.
     pub mark_reductions: u64,
@@ -161,7 +160,7 @@ impl Chrono {
         }
     }
 
-    /// `what` is over; nothing at all is queued when `empty`.
+    /// The limit `what` has ended; with `empty` no data is queued.
     pub fn stop(&mut self, now: Instant, what: Activity, empty: bool) {
         if empty {
             self.switch(now, Activity::Idle);
@@ -170,7 +169,7 @@ impl Chrono {
         }
     }
 
-    /// Time spent busy, with its parts that wait for the window and for the buffer, and these two.
+    /// The busy time with the waits for the window and for the buffer, and these two waits.
     pub fn limited(&self, now: Instant) -> (Duration, Duration, Duration) {
         let t = |what| self.total(what, now);
         let (window, buffer) = (t(Activity::WindowLimited), t(Activity::BufferLimited));

@@ -3,10 +3,10 @@
 //! Two halves, a sender (`send`) and a receiver (`receive`), which do not access each other, and
 //! their shared part (`connection`: configuration, state, the result of the SYNs, ECN, timers,
 //! round trips, meters). [`Endpoint`] passes segments, calls and timeouts on to them, in the order
-//! of RFC 9293 section 3.10: `app` holds the user calls (3.10.1 to 3.10.6), `input` the arrival of
-//! a segment with its numbered checks (3.10.7), `handshake` the SYN, `transmit` what leaves; `send`
-//! holds the fifth check, the timeouts (3.10.8) and what is sent, `receive` the first check, the
-//! seventh and the eighth.
+//! of RFC 9293 section 3.10: `app` has the user calls (3.10.1 to 3.10.6), `input` the arrival of a
+//! segment with its numbered checks (3.10.7), `handshake` the SYN, `transmit` the construction of
+//! segments; `send` has the fifth check, the timeouts (3.10.8) and the choice of data to send,
+//! `receive` the first check, the seventh and the eighth.
 
 mod accecn;
 mod app;
@@ -46,8 +46,8 @@ use crate::state::Input;
 /// application's [`connect`](Self::connect), [`listen`](Self::listen), [`write`](Self::write),
 /// [`read`](Self::read), [`close`](Self::close), [`abort`](Self::abort). After any of them, call
 /// [`poll_transmit`](Self::poll_transmit) until `None`, then [`poll_event`](Self::poll_event) until
-/// `None`, then read from [`poll_at`](Self::poll_at) when to call `on_time`. Being called early or
-/// for nothing is harmless. Time never moves back.
+/// `None`, then read from [`poll_at`](Self::poll_at) when to call `on_time`. Early and superfluous
+/// calls have no effect. Time never moves back.
 ///
 /// Octets are counted by offsets into the two streams: 0 is the SYN, data begins at 1, the FIN
 /// comes last.
@@ -86,7 +86,7 @@ impl Endpoint {
         !self.conn.meters.events.is_empty()
     }
 
-    /// The next thing that happened, oldest first.
+    /// The next event, the oldest first.
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.conn.meters.events.pop_front()

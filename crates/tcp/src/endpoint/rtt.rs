@@ -49,7 +49,7 @@ impl RoundTrips {
         self.rto.current()
     }
 
-    /// A sample of what left at `sent`, one of so many `per_round`.
+    /// A sample of a segment that was sent at `sent`, one of `per_round` samples in a round trip.
     pub fn sample(&mut self, meters: &mut Meters, now: Instant, sent: Instant, per_round: u64) {
         self.rto.sample(sent, now, per_round);
         self.note(meters, now.since(sent));
@@ -91,9 +91,9 @@ impl RoundTrips {
     }
 
     /// After a timeout: checks whether this ACK, up to `una`, answers the original. Timestamps
-    /// decide exactly (RFC 3522 section 3.2); without them only an ACK that comes sooner after the
-    /// retransmission than the smallest round trip ever seen is known to be the original's: a lower
-    /// bound.
+    /// decide this exactly (RFC 3522 section 3.2). Without them only an ACK that arrives after the
+    /// retransmission within less than the smallest round trip is certainly that of the original,
+    /// so not all spurious timeouts are detected.
     pub fn detect_spurious_timeout(
         &mut self,
         meters: &mut Meters,

@@ -20,10 +20,10 @@ pub(super) enum Timer {
     TimeWait,
     /// A delayed ACK leaves (RFC 9293 section 3.8.6.3).
     DelayedAck,
-    /// With `burst_read`: the application reads what has arrived at this instant.
+    /// With `burst_read`: the application reads the data that has arrived at this instant.
     Read,
-    /// The next departure of a paced sender. Only a moment of this one that is to come means
-    /// something: until then nothing leaves.
+    /// The next departure of a paced sender. Only a time in the future has a meaning: no data is
+    /// sent before it.
     Pacing,
 }
 
@@ -81,7 +81,7 @@ impl Timers {
         self.at(timer) <= now
     }
 
-    /// Its moment has come: it stops.
+    /// Stops the timer if it is due, and returns whether it was.
     #[inline]
     pub fn take_due(&mut self, timer: Timer, now: Instant) -> bool {
         let due = self.is_due(timer, now);
@@ -91,7 +91,7 @@ impl Timers {
         due
     }
 
-    /// It runs, and its moment is still to come.
+    /// True if it runs and is not due yet.
     #[inline]
     pub fn holds(&self, timer: Timer, now: Instant) -> bool {
         self.runs(timer) && now < self.at(timer)

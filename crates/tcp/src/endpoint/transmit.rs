@@ -1,4 +1,4 @@
-//! What is sent, in the order of precedence.
+//! The choice of the next segment to send, in the order of precedence.
 
 use lasthop_units::Instant;
 

@@ -1,4 +1,4 @@
-//! What a scenario may write under `[flow.<name>.tcp]`.
+//! The keys that a scenario may set under `[flow.<name>.tcp]`.
 
 mod table;
 
@@ -18,7 +18,7 @@ pub struct OptionError {
     pub key: &'static str,
     /// The mistake and its remedy.
     pub problem: String,
-    /// Where a word is unknown: those that are known.
+    /// For an unknown word: the known ones.
     pub known: Vec<String>,
 }
 
@@ -27,7 +27,7 @@ fn refuse<T>(key: &'static str, problem: impl Into<String>) -> Result<T, OptionE
 }
 
 impl Options {
-    /// The values an endpoint runs on: the profile's, replaced by what is written here, and
+    /// The values that an endpoint uses: those of the profile, replaced by the values set here, and
     /// checked.
     pub fn resolve(&self) -> Result<Config, OptionError> {
         self.resolve_with(&Controls::default())

@@ -1,6 +1,6 @@
-//! What a scenario may write under `[flow.<name>.tcp]`, of the table of
-//! [`parameters`](crate::parameters): the fields of [`Options`], which stand in groups here and
-//! side by side in a scenario, the schema, what reads, writes and applies them, and [`SETTINGS`].
+//! The keys that a scenario may set under `[flow.<name>.tcp]`, from the table of
+//! [`parameters`](crate::parameters): the fields of [`Options`] (in groups here, without groups in
+//! a scenario), the schema, the code that reads, writes and applies them, and [`SETTINGS`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,7 +29,7 @@ pub struct Setting {
     pub of_controls: bool,
     /// Reads the value for display.
     pub value: fn(&Config) -> String,
-    /// Where the `rfc` value comes from.
+    /// The source of the `rfc` value.
     pub rfc_source: &'static str,
 }
 
@@ -145,8 +145,8 @@ macro_rules! options {
             )*
         })*
     ) => {
-        /// TCP options of a flow. A profile gives every value; what is written here replaces the
-        /// profile's.
+        /// TCP options of a flow. A profile gives every value; a value that is set here replaces
+        /// the profile's.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Options {
             $($(#[doc = $head_doc])* pub $head: $head_type,)*
@@ -158,7 +158,7 @@ macro_rules! options {
         #[serde(deny_unknown_fields, default)]
         #[schemars(
             rename = "Options",
-            description = "TCP options of a flow. A profile gives every value; what is written here replaces the profile's.",
+            description = "TCP options of a flow. A profile gives every value; a value that is set here replaces the profile's.",
             extend("x-default-of-keys" = "the profile's")
         )]
         struct Head {

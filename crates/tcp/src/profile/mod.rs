@@ -136,7 +136,7 @@ impl Profile {
         self.stack().recovers_without_sack
     }
 
-    /// Where those values come from that differ from the base's: (key, source).
+    /// The sources of the values that differ from the base's: (key, source).
     pub fn sources(self) -> &'static [(&'static str, &'static str)] {
         self.stack().sources
     }

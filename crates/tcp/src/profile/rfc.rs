@@ -1,5 +1,5 @@
-//! The standards: the values of the table of [`parameters`](crate::parameters), whose sources stand
-//! beside them.
+//! The standards: the values of the table of [`parameters`](crate::parameters), which also has
+//! their sources.
 
 use lasthop_units::Duration;
 

@@ -1,4 +1,4 @@
-//! What one ACK reports, worked out once.
+//! The report of one ACK, computed once.
 
 use lasthop_units::{Duration, Instant};
 
@@ -18,8 +18,7 @@ pub(super) struct Newest {
 /// The report of one ACK, which the loss detectors, the congestion control's sample and the meters
 /// read.
 ///
-/// Offsets and octets are those of the sender's stream. What is reported segment by segment is in
-/// RACK alone.
+/// Offsets and octets are those of the sender's stream. Data about single segments is in RACK only.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckDigest {
     /// SND.UNA moves.
@@ -31,15 +30,15 @@ pub struct AckDigest {
 
     /// Octets in flight before the ACK.
     pub flight_before: u64,
-    /// The window was what limited the sender.
+    /// The congestion window limited the sender.
     pub cwnd_limited: bool,
     /// The sender's state before the ACK.
     pub state_before: CaState,
     /// Octets that were SACKed before it.
     pub sacked_before: u64,
-    /// What was lost before it: octets by the scoreboard; by RACK segments since the start.
+    /// Losses before this ACK: octets in the scoreboard; with RACK, segments since the start.
     pub lost_before: u64,
-    /// The end of what SACKs had reported before it; 0: nothing.
+    /// The end of the data that SACKs had reported before this ACK; 0: none.
     pub highest_before: u64,
 
     /// Octets that it SACKs for the first time.
@@ -62,7 +61,7 @@ pub struct AckDigest {
     pub news: bool,
     /// The peer reported a duplicate (RFC 2883).
     pub duplicate: bool,
-    /// The lowest original that was SACKed below what was SACKed before.
+    /// The lowest original transmission that was SACKed below data that was SACKed before.
     pub late: Option<u64>,
     /// The lowest original that was acknowledged without having been SACKed.
     pub acked_from: Option<u64>,
@@ -70,7 +69,7 @@ pub struct AckDigest {
 }
 
 impl AckDigest {
-    /// Of an ACK that moves SND.UNA by so many octets.
+    /// The digest of an ACK that advances SND.UNA by a number of octets.
     #[inline]
     pub fn of(passed: u64) -> AckDigest {
         AckDigest { una_moved: passed > 0, passed, ..AckDigest::default() }

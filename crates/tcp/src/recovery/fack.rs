@@ -30,7 +30,8 @@ impl Fack {
         self.sacked_to = self.sacked_to.saturating_sub(1);
         self.judged_to = self.judged_to.saturating_sub(1);
     }
-    /// Nothing is a retransmission in flight; with `forget`, nothing is SACKed.
+    /// Marks all as lost: no retransmission is in flight any more; with `forget`, SACK information
+    /// is discarded.
     pub fn lose_everything(&mut self, forget: bool) {
         self.resent.clear();
         if forget {

@@ -1,5 +1,5 @@
 //! Forward acknowledgement: losses by the count of segments below the highest SACKed one, with work
-//! in proportion to what an ACK changes and not to what is in flight.
+//! in proportion to the segments that an ACK changes, and not to those in flight.
 
 use lasthop_units::Instant;
 
@@ -21,9 +21,9 @@ impl Rack {
         self.fack.resent.push_back((now, gone + i as u64));
     }
 
-    /// Forward acknowledgement: marks as lost what is `threshold` segments below the highest SACKed
-    /// one, and retransmissions there that were sent before a delivered segment. `sent` as in
-    /// [`detect`](Self::detect).
+    /// Forward acknowledgement: marks as lost the segments that are `threshold` segments below the
+    /// highest SACKed one, and retransmissions there that were sent before a delivered segment.
+    /// `sent` as in [`detect`](Self::detect).
     pub fn detect_by_count(&mut self, threshold: u32, sent: impl Fn(usize) -> (Instant, u64, u32)) {
         let limit = self.fack.sacked_to.saturating_sub(threshold as usize);
         let known = self.fack.judged_to.min(limit);

@@ -1,8 +1,8 @@
-//! Loss recovery: what is retransmitted, and when. How much may be sent is decided by congestion
-//! control.
+//! Loss recovery: which data is retransmitted, and when. Congestion control decides how much may be
+//! sent.
 //!
 //! One file per flavour, for RACK-TLP the marks of the segments ([`Rack`]); the sender's reaction
-//! to losses is in the endpoint's `send`. The parts they share are here: what one ACK reports
+//! to losses is in the endpoint's `send`. The parts that they share are here: the report of one ACK
 //! ([`AckDigest`]), the count of duplicate ACKs, the recovery point with its guard, the inflation
 //! of the window, the state that Linux calls `ca_state`.
 
@@ -182,7 +182,7 @@ impl Recovery {
     pub const fn board(&self) -> &Scoreboard {
         &self.board
     }
-    /// The scoreboard, to record what arrived or left.
+    /// The scoreboard, to record data that arrived or was sent.
     #[inline]
     pub const fn board_mut(&mut self) -> &mut Scoreboard {
         &mut self.board

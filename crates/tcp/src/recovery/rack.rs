@@ -56,10 +56,10 @@ pub struct Rack {
     pub(super) newest: Option<(Instant, u64)>,
     rtt: Duration,
     advanced: bool,
-    /// How often reordering was seen.
+    /// How often reordering was observed.
     pub reordering_seen: u32,
-    /// The largest distance by which a segment came late \[segments\], from the duplicate threshold
-    /// up.
+    /// The largest distance by which a segment arrived late \[segments\], at least the duplicate
+    /// threshold.
     pub reordering: u32,
     /// RACK.reo_wnd_mult, and until which offset it is not raised again.
     reo_steps: u64,
@@ -266,7 +266,7 @@ impl Rack {
         (min_rtt / 4).saturating_mul(self.reo_steps).min(srtt)
     }
 
-    /// An original that begins at `low` was delivered after what ends at `high`
+    /// An original transmission that begins at `low` was delivered after data that ends at `high`
     /// (tcp_check_sack_reordering).
     pub fn note_reordering(&mut self, low: u64, high: u64, mss: u32) {
         if low >= high {
@@ -294,9 +294,9 @@ impl Rack {
         }
     }
 
-    /// RFC 8985 section 6.2 step 5: marks as lost what was sent before a delivered segment and has
-    /// waited long enough. `sent` gives time, end and number of transmissions of a record.
-    /// Returns the time of the next check.
+    /// RFC 8985 section 6.2 step 5: marks as lost the segments that were sent before a delivered
+    /// one and have waited long enough. `sent` gives time, end and number of transmissions of a
+    /// record. Returns the time of the next check.
     pub fn detect(
         &mut self,
         now: Instant,
@@ -350,7 +350,7 @@ impl Rack {
         self.search_from = self.search_from.min(i);
     }
 
-    /// A timeout: all that is not SACKed is lost; with `forget`, SACKs too.
+    /// A timeout: marks all segments that are not SACKed as lost; with `forget`, SACKed ones too.
     pub fn lose_everything(&mut self, forget: bool) {
         for m in &mut self.marks {
             m.sacked &= !forget;

@@ -1,8 +1,8 @@
 //! The SACK scoreboard of RFC 6675 section 4, as ranges with running sums.
 //!
 //! No function iterates over the window: `pipe` is kept by counters, and IsLost is a threshold,
-//! because an octet that is lost makes every unSACKed octet below it lost too. An ACK costs the few
-//! ranges it touches.
+//! because an octet that is lost makes every unSACKed octet below it lost too. The work of an ACK
+//! is in proportion to the few ranges that it changes.
 
 use std::collections::VecDeque;
 
@@ -26,12 +26,12 @@ pub struct Scoreboard {
     mss: u64,
 }
 
-/// What to send next in loss recovery (NextSeg of RFC 6675 section 4).
+/// The next segment to send in loss recovery (NextSeg of RFC 6675 section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextSeg {
     /// Rules (1) and (3): the hole that begins here and ends there.
     Hole(u64, u64),
-    /// Rule (4): the rescue retransmission of what ends here.
+    /// Rule (4): the rescue retransmission of the segment that ends here.
     Rescue(u64),
     /// Rule (2), or nothing: new data if there is any.
     New,
@@ -132,7 +132,7 @@ impl Scoreboard {
         offset < self.lost_edge().0
     }
 
-    /// Octets below `high` that are neither SACKed nor sent again but lost (`tcpi_lost`).
+    /// Octets below `high` that are lost, and neither SACKed nor sent again (`tcpi_lost`).
     pub fn lost(&self) -> u64 {
         let (edge, above) = self.lost_edge();
         (edge - self.una).saturating_sub(self.sacked - above)
@@ -226,7 +226,7 @@ impl Scoreboard {
         self.lost_below = max;
     }
 
-    /// Recovery is over: pipe counts what is outstanding.
+    /// Recovery has ended: pipe is the outstanding data.
     pub fn end_recovery(&mut self) {
         self.begin_recovery();
     }

@@ -1,6 +1,6 @@
-//! 4.3BSD-Tahoe: the third duplicate ACK is treated like a timeout, only sooner.
+//! 4.3BSD-Tahoe: the third duplicate ACK has the effects of a timeout.
 //!
-//! The window falls to one segment and SND.NXT is set back to SND.UNA, as in ns-2's Tahoe; 4.3BSD
+//! The window is set to one segment, and SND.NXT is set back to SND.UNA, as in ns-2's Tahoe; 4.3BSD
 //! sent one segment and then continued from the earlier position, which differs only if several
 //! segments were lost.
 

@@ -30,7 +30,7 @@ impl Flags {
     pub const SYN: Flags = Flags(0x02);
     /// Reset the connection.
     pub const RST: Flags = Flags(0x04);
-    /// Push: the last segment of what the application wrote.
+    /// Push: the last segment of data that the application wrote.
     pub const PSH: Flags = Flags(0x08);
     /// The acknowledgement field is significant.
     pub const ACK: Flags = Flags(0x10);
@@ -203,7 +203,7 @@ impl Segment {
         self.len + u32::from(self.flags.has(Flags::SYN)) + u32::from(self.flags.has(Flags::FIN))
     }
 
-    /// Octets of header and data together: what IP carries.
+    /// Octets of header and data, which are the payload of IP.
     pub fn wire_len(&self) -> u32 {
         self.header_len() + self.len
     }

@@ -33,7 +33,7 @@ pub enum DecodeError {
 /// A decoded segment with the parts a [`Segment`] does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decoded {
-    /// The descriptor; `len` is what follows the header.
+    /// The descriptor; `len` counts the octets after the header.
     pub segment: Segment,
     /// Source port.
     pub src_port: u16,

@@ -1,10 +1,14 @@
-//! The router of Accel-Brake Control (P. Goyal and others, NSDI 2020, section 3.1): marks as many
-//! packets "brake" that their senders reach the target rate within a round trip.
+//! The router of Accel-Brake Control (P. Goyal and others, NSDI 2020, section 3.1): marks just as
+//! many packets with "brake" as are needed for their senders to reach the target rate within a
+//! round trip.
 //!
 //! ```text
-//! tr(t) = eta mu(t) - mu(t) / delta (x(t) - d_t)^+ target rate; x: queueing delay, mu: rate of the
-//! link f(t) = min(tr(t) / (2 cr(t)), 1) share of accelerates; cr: rate at which packets leave
+//! tr(t) = eta mu(t) - mu(t) / delta (x(t) - d_t)^+
+//! f(t)  = min(tr(t) / (2 cr(t)), 1)
 //! ```
+//!
+//! tr is the target rate, x the queueing delay, mu the rate of the link, f the share of accelerates,
+//! and cr the rate at which packets leave.
 //!
 //! A brake is a CE mark, an accelerate is none (see the congestion control `abc`). The link's rate
 //! must be set ([`set_rate`](Abc::set_rate)): until it is, every packet accelerates.
@@ -74,7 +78,7 @@ impl Abc {
         }
     }
 
-    /// What the link would carry for this queue at `now`.
+    /// Sets the rate that the link would carry for this queue at `now`.
     pub fn set_rate(&mut self, now: Instant, rate: Bitrate) {
         let gap = now.since(self.updated).as_secs_f64() / self.params.window.as_secs_f64();
         let old = self.rate.unwrap_or(rate.as_f64());

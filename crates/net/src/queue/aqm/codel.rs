@@ -1,10 +1,9 @@
 //! CoDel (RFC 8289): drops at the head when packets have waited longer than a target for a whole
 //! interval, then ever more often, by the square root of the count, until they wait less.
 //!
-//! The loop of RFC 8289 section 5.5 is unrolled: each packet that leaves is one call, and what the
-//! loop does between two packets is done when the second one is seen. With ECN the mark takes the
-//! place of the drop and the packet passes, so that one packet is signalled at a time (as in
-//! Linux).
+//! The loop of RFC 8289 section 5.5 is unrolled: each packet that leaves is one call, and the work
+//! of the loop between two packets is done in the call for the second. With ECN a packet is marked
+//! instead of dropped and passes, so that one packet is signalled at a time (as in Linux).
 
 use lasthop_units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
@@ -44,9 +43,9 @@ pub struct CoDel {
     count: u32,
     lastcount: u32,
     dropping: bool,
-    /// A packet was dropped and the next one has not been seen.
+    /// A packet was dropped, and the next one has not been processed.
     dropped_one: bool,
-    /// Largest packet seen: with no more than this waiting, the queue is no standing one.
+    /// Largest packet so far: with no more octets than this waiting, there is no standing queue.
     maxpacket: u32,
 }
 

@@ -3,13 +3,13 @@
 //!
 //! An [`Aqm`] holds no packet. Its owner (a [`Queue`](crate::Queue), a flow queue of FQ-CoDel,
 //! the transmission buffer of an RLC entity) calls [`Aqm::arrives`] before it takes a packet in and
-//! [`Aqm::leaves`] when it has taken one out, in order of time, and does what the [`Verdict`] says.
-//! After a verdict of drop it takes the next one out and calls it again. An AQM owns no timer:
-//! periodic updates are made up for at the next call.
+//! [`Aqm::leaves`] when it has taken one out, in order of time, and carries out the [`Verdict`].
+//! After a verdict of drop it takes the next packet out and calls [`Aqm::leaves`] again. An AQM
+//! owns no timer: missed periodic updates are made at the next call.
 //!
 //! One file per AQM, with its parameters (`Parameters`) and its decisions (`Management`); the list
-//! `aqms!` below names them all. One that may also be in front of a link is a `ManagedKind` and an
-//! entry of the list of queues.
+//! `aqms!` below names them all. An AQM that may also be in front of a link has a `ManagedKind` and
+//! an entry in the list of queues too.
 
 /// Declares the parameters of an AQM twice: alone, and with the limits of a queue.
 macro_rules! aqm_parameters {
@@ -183,7 +183,7 @@ macro_rules! aqms {
         }
 
         impl AqmConfig {
-            /// The first key that is wrong, and what is wrong with it.
+            /// The first wrong key, and a description of the mistake.
             pub fn validate(&self) -> Result<(), (&'static str, String)> {
                 match self {
                     $(AqmConfig::$Name(p) => p.validate(),)*
@@ -236,7 +236,8 @@ macro_rules! aqms {
                     $(Aqm::$Name(a) => Management::leaves(a, now, packet, since, behind),)*
                 }
             }
-            /// What the link would carry for this queue at `now`, for AQMs that use it.
+            /// Sets the rate that the link would carry for this queue at `now`, for AQMs that use
+            /// it.
             #[inline]
             pub fn set_rate(&mut self, now: Instant, rate: Bitrate) {
                 match self {

@@ -18,7 +18,7 @@ use crate::registry::Entry;
 aqm_parameters! {
     /// Parameters of a step: the threshold is `threshold_packets` or `threshold_time`, not both.
     StepParams,
-    /// A queue that marks at a step and drops only what does not fit.
+    /// A queue that marks at a step, and drops only packets that do not fit.
     StepConfig, default packets "1000",
     /// Mark an ECN-capable packet if at least this many packets wait when it arrives (DCTCP's K),
     /// at least

@@ -171,8 +171,8 @@ const NS3_44: &[Row] = &[
     row(Station, "packets", "500", "WifiMacQueue::MaxSize"),
 ];
 
-/// Profiles of the stack and of cells without rows of RLC, handover or Wi-Fi: name, `tcp.profile`,
-/// `cell.profile`.
+/// Simulators for which there are profiles of the stack and of cells, and no rows of RLC, handover
+/// or Wi-Fi: name, `tcp.profile`, `cell.profile`.
 pub const PARTS: &[(&str, &str, &str)] =
     &[("ns3-3.28", "ns3-3.28", "ns3-3.28"), ("simulte", "inet", "simulte"), ("inet", "inet", "simulte")];
 

@@ -7,14 +7,14 @@ use lasthop_units::{Duration, Instant};
 use crate::cc::testing::*;
 use crate::cc::{AckSample, CongestionControl, Established, RateSample};
 
-/// A fluid path: `bw` segments/s, so many ms of base round trip, an endless queue. One step is one
-/// ACK of one segment; The algorithm's pacing and window rule what is sent.
+/// A fluid path: a rate of `bw` segments/s, a base round trip in ms, an unlimited queue. One step
+/// is one ACK of one segment; the algorithm's pacing and window determine what is sent.
 pub struct Fluid<C> {
     pub b: C,
     pub now: f64,
     pub delivered: f64,
-    /// Departure times and deliveries at departure of what is in flight, with arrival of their
-    /// ACKs.
+    /// For each segment in flight: the time of departure, the delivered octets at departure, and
+    /// the arrival of its ACK.
     flight: VecDeque<(f64, f64, f64, f64)>,
     last_ack: f64,
     free: f64,

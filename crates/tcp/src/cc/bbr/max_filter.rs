@@ -1,9 +1,9 @@
 //! The largest value of a window of rounds, as Linux estimates it: Kathleen Nichols' filter
 //! (lib/win_minmax.c).
 //!
-//! It keeps three values, the largest and what followed it in the later quarters of the window, so
-//! it may drop a value that an exact maximum would still hold, and it drops one only when a new
-//! value arrives.
+//! It keeps three values: the largest one, and the largest of later parts of the window. So it may
+//! discard a value that an exact maximum would still contain, and it discards a value only when a
+//! new one arrives.
 
 /// A value and the round in which it was measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -1,5 +1,5 @@
-//! BBR version 1's detector of a token-bucket policer: two intervals alike in rate, both with many
-//! losses, make their rate the bandwidth for a while (Linux tcp_bbr.c, "lt_bw").
+//! BBR version 1's detector of a token-bucket policer: after two intervals with similar rates, both
+//! with many losses, their rate is the bandwidth for a limited time (Linux tcp_bbr.c, "lt_bw").
 
 use lasthop_units::{Duration, Instant};
 

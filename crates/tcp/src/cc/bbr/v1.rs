@@ -84,7 +84,7 @@ enum Mode {
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
     count: u64,
-    /// The round ends with what is sent after so many octets were delivered.
+    /// The round ends with the ACK of data that was sent after this many octets were delivered.
     next_delivered: u64,
     starts: bool,
 }
@@ -104,9 +104,9 @@ struct RoundTrip {
     min_at: Instant,
     done_at: Option<Instant>,
     round_done: bool,
-    /// Octets delivered by the beginning of the last ProbeRTT, and with what was in flight at its
-    /// last ACK: what is sent in between measures the four segments, not the path (Linux
-    /// sets tcp_sock.app_limited).
+    /// Octets delivered at the beginning of the last ProbeRTT, and at its last ACK with the data in
+    /// flight added. Samples of data sent in between measure the window of four segments, not the
+    /// path (Linux sets tcp_sock.app_limited).
     sent: [u64; 2],
 }
 

@@ -39,7 +39,8 @@ impl Receiver {
             && now.since(self.ts_recent_at) < OUTDATED
     }
 
-    /// RFC 7323 section 4.3: TS.Recent follows segments that span what we last acknowledged.
+    /// RFC 7323 section 4.3: TS.Recent is updated by segments that include the last acknowledged
+    /// number.
     #[inline]
     pub fn note_timestamp(&mut self, c: &Connection, now: Instant, seg: &Segment, start: i64) {
         if let Some(t) = seg.timestamps.filter(|_| c.negotiated.timestamps)
@@ -90,8 +91,8 @@ impl Receiver {
         exact
     }
 
-    /// TIME-WAIT as FreeBSD has it: PAWS and window do not matter for a segment without SYN and
-    /// RST. `ack_is_newest`: it acknowledges all that was sent. True: it is a reset.
+    /// TIME-WAIT as in FreeBSD: for a segment without SYN and RST, PAWS and window are not checked.
+    /// `ack_is_newest`: it acknowledges all data that was sent. True: it is a reset.
     #[cold]
     pub fn in_time_wait_of_bsd(
         &mut self,

@@ -8,7 +8,7 @@ use super::super::connection::Connection;
 use super::super::meters::Event;
 use super::Receiver;
 
-/// How far ACKs lead, and what was given up.
+/// The lead of ACKs, and the octets that were skipped.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ahead {
     /// Octets beyond RCV.NXT that the next ACK acknowledges.

@@ -1,4 +1,4 @@
-//! What every segment carries, and the ACK without data.
+//! The fields that every segment carries, and the ACK without data.
 
 use lasthop_units::{Instant, Seq, SeqRange};
 
@@ -49,7 +49,7 @@ impl Receiver {
         segment
     }
 
-    /// The ACK of what came before DCTCP.CE changed (RFC 8257 section 3.2).
+    /// The ACK of the data that arrived before DCTCP.CE changed (RFC 8257 section 3.2).
     #[cold]
     pub fn old_ack(&mut self, c: &mut Connection, now: Instant, seq: Seq) -> Option<Segment> {
         let (nxt, echo) = c.ecn.old_ack.take()?;
@@ -82,8 +82,8 @@ impl Receiver {
         sack
     }
 
-    /// What every segment of a synchronized connection carries; the ACK is now sent. Written where
-    /// the segment is made: it is larger than a few registers, and each copy of it counts.
+    /// Writes the fields that every segment of a synchronized connection carries; the ACK then
+    /// counts as sent. They are written in place, because each copy of the segment takes time.
     #[inline(always)]
     pub fn header(&mut self, c: &mut Connection, now: Instant, segment: &mut Segment) {
         segment.ack = self.seq_of(self.nxt + self.ahead.lead);

@@ -34,16 +34,16 @@ pub(super) struct Receiver {
     pub edge: u64,
     /// The last offer of the window.
     offered: Offered,
-    /// What the application has taken.
+    /// The offset up to which the application has read.
     read_to: u64,
     /// The offset of the peer's FIN, once known.
     peer_fin: Option<u64>,
     /// The peer opened: until the handshake is done only the window of the SYN-ACK exists.
     passive: bool,
     last_ack_sent: u64,
-    /// With `ack_ahead`: how far ACKs lead, and what was skipped.
+    /// With `ack_ahead`: the lead of ACKs, and the octets that were skipped.
     ahead: Ahead,
-    /// With `split_acks`: ACKs that are still to come of the one that is being divided.
+    /// With `split_acks`: parts of the divided ACK that are still to be sent.
     parts_left: u32,
     reassembly: Reassembly,
     pub ack: AckPolicy,
@@ -154,7 +154,7 @@ impl Receiver {
         self.data_end().saturating_sub(1 + self.ahead.skipped) + self.reassembly.bytes()
     }
 
-    /// Text and FIN of a segment that was accepted. False: they come after the peer's FIN.
+    /// Takes text and FIN of an accepted segment. False: they are after the peer's FIN.
     #[inline(always)]
     pub fn take_text(&mut self, c: &mut Connection, now: Instant, seg: &Segment, start: i64) -> bool {
         self.ack.schedule();
@@ -407,7 +407,7 @@ impl Receiver {
         self.data_end().saturating_sub(self.read_to)
     }
 
-    /// What must hold between calls.
+    /// Checks invariants that must hold between calls.
     #[inline]
     pub fn check(&self) {
         debug_assert!(self.read_to <= self.nxt.max(1) && self.nxt <= self.edge.max(self.nxt));

@@ -8,7 +8,7 @@ use crate::host::WindowRule;
 use crate::right_sizing::{RightSizing, reserved};
 use crate::state::State;
 
-/// The window field of the last segment, and what it followed from.
+/// The window field of the last segment, and the values from which it was computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offered {
     nxt: u64,
@@ -51,7 +51,7 @@ impl Receiver {
         }
     }
 
-    /// The window that could be advertised now, at most what the field can hold.
+    /// The window that could be advertised now, limited by the largest value of the field.
     #[inline]
     pub fn window_possible(&self, c: &Connection) -> u64 {
         let most = u64::from(u16::MAX) << c.negotiated.rcv_scale;
@@ -158,8 +158,8 @@ impl Receiver {
         (self.nxt + window).saturating_sub(self.edge) >= step
     }
 
-    /// The window field for a segment that leaves now; moves the advertised edge, never to the
-    /// left. A sender of data repeats the same value in each segment while nothing arrives.
+    /// The window field for a segment that is sent now. Moves the advertised edge, never to the
+    /// left. A sender of data repeats the same value in each segment while no data arrives.
     #[inline]
     pub fn advertise(&mut self, c: &Connection) -> u16 {
         let now =

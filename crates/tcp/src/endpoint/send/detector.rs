@@ -30,9 +30,9 @@ pub struct Believed {
     pub resent: u32,
 }
 
-/// The context of loss recovery at an ACK or a timer: it changes what is in flight and what both
-/// directions share, and reads the sender's position. The write queue, pacing and limits are left
-/// out.
+/// The context of loss recovery at an ACK or a timer. Loss recovery changes the data in flight and
+/// the shared state of both directions, and reads the sender's position. It has no access to the
+/// write queue, pacing and limits.
 pub struct LossRecovery<'a> {
     pub fly: &'a mut InFlight,
     pub conn: &'a mut Connection,

@@ -45,7 +45,7 @@ pub struct Frto {
 pub struct Watch {
     /// An ACK has moved SND.UNA already.
     pub moved: bool,
-    /// SND.NXT when the timer expired: what is below are originals.
+    /// SND.NXT when the timer expired: segments below it are original transmissions.
     pub high: u64,
 }
 

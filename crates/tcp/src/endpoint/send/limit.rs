@@ -1,10 +1,10 @@
 //! The reason why a sender does not send, for probes.
 //!
 //! Linux counts the same in `tcp_chrono`: `TCP_CHRONO_BUSY` while anything is queued or in flight,
-//! `TCP_CHRONO_RWND_LIMITED` while the congestion window would let a segment go and the peer's does
-//! not (tcp_write_xmit tests in this order), `TCP_CHRONO_SNDBUF_LIMITED` while everything written
-//! is sent and the application meets a full buffer (tcp_cwnd_validate). Linux does not divide the
-//! rest of the busy time; here it is.
+//! `TCP_CHRONO_RWND_LIMITED` while the congestion window allows a segment and the peer's window
+//! does not (tcp_write_xmit tests in this order), `TCP_CHRONO_SNDBUF_LIMITED` while everything
+//! written is sent and the application cannot write because the buffer is full (tcp_cwnd_validate).
+//! Linux does not divide the rest of the busy time; this module does.
 
 use lasthop_units::Instant;
 
@@ -36,7 +36,7 @@ pub enum Limit {
     SmallSegment,
     /// Acknowledgements alone: everything that was written is sent.
     Acknowledgement,
-    /// The repair of losses: fast recovery, or what follows a timeout.
+    /// The repair of losses: fast recovery, or the recovery after a timeout.
     Recovery,
     /// None of these: it has octets to send, and nothing in sight holds them back. A fault of the
     /// sender, or of [`limit_of`].

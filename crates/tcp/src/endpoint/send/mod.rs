@@ -173,7 +173,7 @@ impl Sender {
         by_detector!(self.fly, D => D::believed(&self.fly, &self.seq, c.negotiated.mss))
     }
 
-    /// What must hold between calls.
+    /// Checks invariants that must hold between calls.
     #[inline]
     pub fn check(&self) {
         self.seq.check();

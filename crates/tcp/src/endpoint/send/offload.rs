@@ -1,7 +1,7 @@
-//! Segmentation offload, as Linux cuts what is written into packets of many segments: which
-//! segments leave together, which carry PSH, and when a packet waits for more data. [`Segment`]s
-//! still leave one by one; those of a packet leave at one instant, and the last of them carries
-//! PSH.
+//! Segmentation offload: how Linux cuts written data into packets of many segments. It determines
+//! which segments leave together, which carry PSH, and when a packet waits for more data.
+//! [`Segment`]s are still sent one by one. Those of a packet are sent at one instant, and the last
+//! of them carries PSH.
 
 use std::collections::VecDeque;
 
@@ -31,13 +31,13 @@ pub(super) const UNSENT_MAX: u64 = 4 << 20;
 /// The application's hints about a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteHint {
-    /// More is to come soon: a part of a segment waits for it (MSG_MORE).
+    /// More data will follow soon: a partial segment waits for it (MSG_MORE).
     pub more: bool,
     /// A record ends here: no later data shares a segment with it (MSG_EOR).
     pub record_end: bool,
 }
 
-/// What was written and not yet sent, in packets to be.
+/// Data that was written and not yet sent, divided into packets.
 #[derive(Clone, Debug, Default)]
 pub struct WriteQueue {
     chunks: VecDeque<Chunk>,
@@ -62,7 +62,7 @@ struct Chunk {
 /// What may keep a small packet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Urge {
-    /// What the application has set.
+    /// As the application has set it.
     AsSet,
     /// MSG_MORE: full segments only.
     Cork,
@@ -169,8 +169,8 @@ impl Sender {
         copied
     }
 
-    /// What was written before the handshake is cut by the segment size that it negotiated. Linux'
-    /// writers wait for the handshake (sk_stream_wait_connect).
+    /// Data that was written before the handshake is cut again by the negotiated segment size.
+    /// Linux' writers wait for the handshake (sk_stream_wait_connect).
     pub fn cut_queue_anew(&mut self, c: &mut Connection) {
         let (mut at, goal) = (self.seq.max, self.seq.packet_goal(c));
         let Some(q) = self.limits.queue.as_mut() else { return };
@@ -593,7 +593,7 @@ impl WriteQueue {
     }
 
     /// The limit of the next packet, in the order of tcp_write_xmit. Time alone is no reason to
-    /// check the queue: a packet that waits for more data waits until an ACK comes.
+    /// check the queue: a packet that waits for more data waits until an ACK arrives.
     pub fn limit(&self, c: &Connection, seq: &SendSequence, fly: &InFlight, corked: bool) -> Limit {
         if fly.room(c) < 1.0 {
             return Limit::CongestionWindow;

@@ -45,7 +45,7 @@ impl Pacing {
         }
     }
 
-    /// The next departure's moment is still to come.
+    /// True if the time of the next departure is still in the future.
     #[inline(always)]
     pub fn holds(&self, c: &Connection, now: Instant) -> bool {
         self.enabled && c.timers.holds(Timer::Pacing, now)

@@ -9,7 +9,7 @@ pub struct Reduction {
     pub halving: bool,
 }
 
-/// How much may be sent while the window comes down to ssthresh.
+/// How much may be sent while the window is reduced to ssthresh.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prr {
     /// RecoverFS: the window when recovery began.
@@ -27,8 +27,9 @@ impl Prr {
     pub fn sent(&mut self, segments: f64) {
         self.out += segments;
     }
-    /// An ACK delivered so many segments; `safe` is SafeACK: SND.UNA moved and nothing more was
-    /// lost. Returns the window: what is in flight and what may be sent on this ACK.
+    /// Processes an ACK that delivered a number of segments; `safe` is SafeACK: SND.UNA moved, and
+    /// no further loss was detected. Returns the window: the data in flight and what may be sent on
+    /// this ACK.
     pub fn window(&mut self, delivered: f64, in_flight: f64, ssthresh: f64, safe: bool) -> f64 {
         self.delivered += delivered;
         let mut may_send = if in_flight > ssthresh {

@@ -1,11 +1,11 @@
-//! The send buffer as Linux has it: octets of memory, with the overhead of the packets that hold
+//! The send buffer as in Linux: octets of memory, including the overhead of the packets that hold
 //! the data, in a buffer that grows with the congestion window (`send_tuning`).
 //!
 //! Linux 6.1: tcp_sndbuf_expand, tcp_should_expand_sndbuf, tcp_check_space (net/ipv4/tcp_input.c),
-//! sk_stream_memory_free, sk_stream_min_wspace (include/net/sock.h). What is sent stays in memory
-//! until it is acknowledged: while SND.UNA is stuck the sender runs out of memory and stops.
-//! tcp_retransmit_skb refuses while sk_wmem_alloc, what the host's own queue and device hold, is
-//! above a bound; here nothing waits in the host, so that this never occurs.
+//! sk_stream_memory_free, sk_stream_min_wspace (include/net/sock.h). Sent data stays in memory
+//! until it is acknowledged: while SND.UNA does not move, the sender runs out of memory and stops.
+//! tcp_retransmit_skb refuses while sk_wmem_alloc, the memory of packets in the host's own queue
+//! and device, is above a bound. Here no packet waits in the host, so this does not occur.
 
 use super::super::connection::Connection;
 use super::Sender;
@@ -42,9 +42,9 @@ impl SendMemory {
             .then_some(SendMemory { size: config.buffers.send_buffer_start, full: false })
     }
 
-    /// Octets that the application may write now where `queued` are in memory: whole packets of
-    /// `goal` octets, because sk_stream_memory_free lets the last one overdraw the buffer. What the
-    /// last packet still takes is `open`.
+    /// Octets that the application may write now if `queued` octets are in memory: whole packets of
+    /// `goal` octets, because with sk_stream_memory_free the last packet may exceed the buffer.
+    /// `open`: octets for which the last packet still has room.
     pub fn room(&self, queued: u64, goal: u64, open: u64) -> u64 {
         let free = self.size.saturating_sub(queued);
         if self.full || free == 0 {
@@ -87,7 +87,7 @@ impl SendMemory {
 }
 
 impl Sender {
-    /// sk_wmem_queued: what is written and not acknowledged, with the overhead of its packets.
+    /// sk_wmem_queued: octets written and not acknowledged, with the overhead of their packets.
     pub fn memory_queued(&self, c: &Connection) -> u64 {
         let octets = self.seq.unacknowledged();
         let sent = by_detector!(self.fly, D => D::packets(&self.fly)) as u64;
@@ -98,7 +98,8 @@ impl Sender {
         octets + PACKET_OVERHEAD * (sent + waiting)
     }
 
-    /// After what could leave has left: the send buffer, where it grows by itself.
+    /// Adjusts the size of a self-tuning send buffer, after all segments that may be sent were
+    /// sent.
     #[inline]
     pub fn check_space(&mut self, c: &Connection) {
         if self.limits.memory.is_some() {

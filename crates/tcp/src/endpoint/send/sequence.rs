@@ -78,7 +78,7 @@ impl SendSequence {
         self.max - self.una
     }
 
-    /// Up to where the peer's window lets data be sent.
+    /// The offset up to which the peer's window allows data to be sent.
     #[inline]
     pub const fn window_edge(&self) -> u64 {
         self.una + self.wnd
@@ -170,7 +170,7 @@ impl SendSequence {
         (size.min(cut.max(68)) / mss * mss).max(mss)
     }
 
-    /// What must hold between calls.
+    /// Checks invariants that must hold between calls.
     #[inline]
     pub fn check(&self) {
         debug_assert!(

@@ -14,7 +14,7 @@ pub struct Undo {
 }
 
 impl Undo {
-    /// A reduction begins with so many retransmissions in flight.
+    /// A reduction begins, with this number of retransmissions in flight.
     pub fn begin(&mut self, resent: u32, una: u64, prior: (f64, f64)) {
         self.una = Some(una);
         self.resent = (resent > 0).then_some(resent);

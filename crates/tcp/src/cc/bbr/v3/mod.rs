@@ -164,7 +164,8 @@ pub struct Bbr3 {
     probe_rtt: ProbeRtt,
     /// "idle_restart": data left after idleness, and nothing was delivered since.
     idle_restart: bool,
-    /// Samples of what was sent before this many octets were delivered are application-limited.
+    /// Samples of data that was sent before this many octets were delivered are
+    /// application-limited.
     limited_until: u64,
     drain_start_round: u64,
 

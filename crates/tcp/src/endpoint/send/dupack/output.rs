@@ -1,4 +1,5 @@
-//! What leaves: the oldest segment again, then by the window, or with SACK by the pipe.
+//! Which segments are sent: the oldest segment again, then as many as the window, or with SACK the
+//! pipe, allows.
 
 use lasthop_units::Instant;
 

@@ -5,11 +5,11 @@
 //! RFC 5682 section 3.1 and RFC 4138 appendix B): a timeout marks nothing lost before two ACKs have
 //! shown whether it was spurious.
 //!
-//! The timeout lowers ssthresh and sends the head again; the window stays what is in flight and
-//! one. The first ACK that moves SND.UNA permits two new segments. If the second one delivers
-//! nothing but originals, the timeout was spurious: the window is reduced to ssthresh by rate
-//! halving, nothing is undone. Otherwise everything is lost, and a window of two or three segments
-//! goes on.
+//! The timeout reduces ssthresh and sends the first segment again; the window is the data in flight
+//! and one segment. The first ACK that moves SND.UNA permits two new segments. If the second ACK
+//! delivers original transmissions only, the timeout was spurious: the window is reduced to
+//! ssthresh by rate halving, and nothing is undone. Otherwise all segments are marked as lost, and
+//! sending continues with a window of two or three segments.
 
 use super::super::detector::{Ack, LossRecovery};
 use super::super::in_flight::Watch;
