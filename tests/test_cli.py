@@ -59,11 +59,13 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("path", verbs(), ids=lambda p: " ".join(p) or "lasthop")
-def test_every_verb_explains_itself_with_an_example(path: tuple[str, ...]) -> None:
+def test_every_verb_explains_itself_with_an_example(path: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal of 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
     result = lasthop(*path, "--help")
     assert result.exit_code == 0
     assert "lasthop" in result.stdout.split("Usage:")[1].split("\n", 1)[1], "an example"
-    assert max(map(len, result.stdout.splitlines())) <= 100
+    assert [line for line in result.stdout.splitlines() if len(line) > 80] == []
 
 
 def test_help_documents_exit_codes_and_needs_no_question() -> None:
@@ -95,6 +97,33 @@ def test_a_run_takes_a_congestion_control_from_a_file() -> None:
     found = lasthop_json("run", "wired.toml", *own)
     assert found["flows"][0]["cc"] == "mine"
     assert lasthop("validate", "wired.toml", *own).exit_code == 0
+
+
+def test_a_file_with_a_congestion_control_imports_what_is_beside_it(room: Path) -> None:
+    """As it does when Python runs it; also in a function, when the run has begun."""
+    (room / "own").mkdir()
+    (room / "own/base.py").write_text("import lasthop as lh\nHALF = 0.5\n")
+    (room / "own/wide.py").write_text(
+        "from base import lh\n"
+        "class Wide(lh.CongestionControl):\n"
+        "    def on_ack(self, ack):\n"
+        "        from base import HALF\n"
+        "        self.cwnd += HALF\n"
+    )
+    (room / "own/wrong.py").write_text("from bese import lh\n")
+    own = ["--cc", "mine=own/wide.py:Wide", "--set", "flow.ftp.tcp.cc=mine"]
+    assert lasthop_json("run", "wired.toml", *own)["flows"][0]["cc"] == "mine"
+    refused = lasthop("run", "wired.toml", "--cc", "mine=own/wrong.py:Wide")
+    assert refused.exit_code == 1
+    assert "--cc mine: 'wrong.py' cannot be loaded: ModuleNotFoundError: No module named 'bese'" in refused.stderr
+
+
+def test_a_folder_with_runs_is_not_a_run_and_the_message_names_one() -> None:
+    assert lasthop("run", "wired.toml", "--out", "results/a").exit_code == 0
+    for verb in ("report", "view"):
+        refused = lasthop(verb, "results")
+        assert refused.exit_code == 1
+        assert "name one, such as 'results/a'" in refused.stderr
 
 
 def test_quiet_is_quiet() -> None:

@@ -98,7 +98,10 @@ def test_a_log_gets_a_line_every_ten_seconds(capsys: pytest.CaptureFixture[str])
 def test_the_time_to_go_of_a_campaign_is_that_of_runs_to_be_made(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Runs found in the store take no time. A stopping rule adds runs, so the time is a lower bound then."""
+    """Runs found in the store take no time.
+
+    A stopping rule adds runs, so the time is a lower bound then.
+    """
     monkeypatch.setattr("lasthop._progress.LINE_INTERVAL", 0.0)
     with bar("sweep", shown=True) as report:
         assert report is not None

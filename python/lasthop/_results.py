@@ -343,7 +343,9 @@ class Folder:
         if not path.exists():
             raise mistake(f"there is no folder '{path}'", "`lasthop run SCENARIO --out FOLDER` writes one")
         if not (path / "manifest.json").is_file():
-            raise mistake(f"'{path}' is not the folder of a finished run: it has no manifest.json")
+            within = sorted(found.parent for found in path.glob("*/manifest.json"))
+            remedy = f"there are runs in it: name one, such as '{within[0]}'" if within else None
+            raise mistake(f"'{path}' is not the folder of a finished run: it has no manifest.json", remedy)
         self._path = path
 
     @property

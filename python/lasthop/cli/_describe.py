@@ -30,11 +30,11 @@ def describe(what: tuple[str, ...], schema: bool, as_json: bool) -> None:
       runtime              the keys that [[at]] may change during a run
       tables [NAME]        the tables that a run leaves, or the columns of one
       campaign [KEY]       every key of a campaign file, or those below a path
-      KIND [NAME]          plug-ins of a kind, or one of them, with parameters and sources;
-                           the kinds are cc, rate-control, profile, cell-profile,
-                           scenario-profile, queue, scheduler, app and trace-format;
-                           'profile' shows those of whole scenarios, of TCP stacks and of
-                           LTE cells
+      KIND [NAME]          plug-ins of a kind, or one of them, with parameters
+                           and sources; the kinds are cc, rate-control, profile,
+                           cell-profile, scenario-profile, queue, scheduler, app
+                           and trace-format; 'profile' shows those of whole
+                           scenarios, of TCP stacks and of LTE cells
 
     \b
     Examples:

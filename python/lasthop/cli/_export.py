@@ -55,8 +55,8 @@ def export(
     \b
     Examples:
       lasthop export results/umts-download-1 --format csv
-      lasthop export results/umts-download-1 --format flowmonitor --out old-scripts
-      lasthop export results/umts-download-1 --format qlog --flow ftp --from 10s --to 20s
+      lasthop export results/umts-download-1 --format flowmonitor --out old
+      lasthop export results/umts-download-1 --format qlog --flow ftp --to 20s
     """
     from lasthop.export import export_run
 

@@ -107,7 +107,8 @@ def live(
     \b
     Examples:
       lasthop live --check
-      lasthop live lte-download --in server="iperf3 -s" --in phone="iperf3 -c server -R -t 8"
+      lasthop live lte-download --in server="iperf3 -s" \\
+          --in phone="iperf3 -c server -R -t 8"
       lasthop live lte-handover --in server="python3 -m http.server" --shell phone
     """
     if check:

@@ -107,7 +107,7 @@ Exit codes:
   1    a mistake in an input (scenario, trace, folder); the message says where
   2    a mistake in the command line
   3    an internal error of Lasthop
-  4    with judge --gate: a case has failed; with live: events came later than --late-limit
+  4    judge --gate: a case has failed; live: events later than --late-limit
   130  stopped with Ctrl-C (129: by SIGHUP, 143: by SIGTERM)
 
 With --json a verb prints exactly one JSON object on standard output, an

@@ -72,7 +72,8 @@ def results(
     Examples:
       lasthop results results/bufferbloat
       lasthop results results/bufferbloat --csv > runs.csv
-      lasthop results results/bufferbloat --sql "SELECT cc, avg(goodput) FROM results GROUP BY cc"
+      lasthop results results/bufferbloat --sql \\
+          "SELECT cc, avg(goodput) FROM results GROUP BY cc"
     """
     if as_csv and as_json:
         raise click.UsageError("--csv and --json are two forms: choose one")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 import time
@@ -17,7 +16,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-from lasthop import Results, Scenario, _format
+from lasthop import LasthopError, Results, Scenario, _format
 from lasthop._errors import mistake
 from lasthop._own import CONTROL, RATE_CONTROL, SCHEDULER, Kind
 from lasthop._stop import leaving, making
@@ -109,10 +108,11 @@ def run(
     Examples:
       lasthop run umts-download
       lasthop run my.toml --set flow.ftp.tcp.cc=reno --seed 7 --out results/reno-7
-      lasthop run lte-download --capture run.pcapng --set 'output.capture.interfaces=["drops"]'
+      lasthop run lte-download --capture run.pcapng --set output.capture.to="2 s"
       lasthop run my.toml --cc mine=my_cc.py:Mine --set flow.ftp.tcp.cc=mine
       lasthop run my-network.toml --threads 4
-      lasthop run my.toml --scheduler edf=my_mac.py:Edf --set cell.enb.downlink.scheduler=edf
+      lasthop run my.toml --scheduler edf=my_mac.py:Edf \\
+          --set cell.enb.downlink.scheduler=edf
     """
     checked = load(scenario, sets, seed, own, schedulers)
     _refuse_mutants(checked)
@@ -253,25 +253,23 @@ def _own_class(option: str, text: str, *kinds: Kind) -> tuple[str, Any]:
     path = Path(file)
     if not path.is_file():
         raise mistake(f"{option} {name}: there is no file '{file}'")
-    spec = importlib.util.spec_from_file_location(f"lasthop_own_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise mistake(f"{option} {name}: '{file}' is not a Python file", "its name must end in .py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # the source of a class is found through its module
+    from lasthop.campaign.own import module_of
+
     try:
-        spec.loader.exec_module(module)
-    except Exception as err:
-        raise mistake(f"{option} {name}: '{file}' cannot be loaded: {type(err).__name__}: {err}") from err
-    found = getattr(module, attribute, None)
+        module = module_of(path)
+    except LasthopError as error:
+        (wrong,) = error.diagnostics
+        raise mistake(f"{option} {name}: {wrong['message']}", wrong["help"]) from error
+    policy = getattr(module, attribute, None)
     bases = tuple(kind.base for kind in kinds)
-    if not (isinstance(found, type) and issubclass(found, bases)):
+    if not (isinstance(policy, type) and issubclass(policy, bases)):
         classes = [n for n, c in vars(module).items() if isinstance(c, type) and issubclass(c, bases)]
         known = ", ".join(c for c in classes if c not in {base.__name__ for base in bases})
         derived = " or ".join(f"lasthop.{base.__name__}" for base in bases)
         remedy = f"it has: {known}" if known else f"derive one from {derived}"
         what = " or ".join(kind.what for kind in kinds)
         raise mistake(f"{option} {name}: '{file}' has no {what} '{attribute}'", remedy)
-    return name, found
+    return name, policy
 
 
 def _captured(written: dict[str, Any], folder: Path) -> str:

@@ -27,7 +27,7 @@ def completion(context: click.Context, shell: str) -> None:
 
     \b
     Examples:
-      eval "$(lasthop completion bash)"                                  # this shell
+      eval "$(lasthop completion bash)"            # for this shell
       lasthop completion zsh > ~/.lasthop.zsh      # then: source it in ~/.zshrc
       lasthop completion fish > ~/.config/fish/completions/lasthop.fish
     """

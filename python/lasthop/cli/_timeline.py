@@ -28,8 +28,8 @@ def timeline(folder: Path, packet: int | None, flow: str | None, nth: int, out: 
 
     \b
     Example:
-      lasthop run sidelink --set output.packets=true --set output.steps=true --out results/d2d
-      lasthop timeline results/d2d --flow ftp --nth 100 --out way.svg
+      lasthop run sidelink --set output.packets=true --set output.steps=true
+      lasthop timeline results/sidelink-1 --flow ftp --nth 100 --out way.svg
     """
     from lasthop.plot._timeline import find_packet, timeline_figure, way_of
 

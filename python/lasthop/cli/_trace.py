@@ -127,13 +127,16 @@ def export_trace(
 
     \b
     Formats of DST:
-      mahimahi     a millisecond a line, each an opportunity to send 1500 bytes (mm-link, lasthop)
-      netem-trace  bandwidth by steps of 10 ms, as JSON (rattan, the crate netem-trace)
+      mahimahi     a millisecond a line, each an opportunity to send 1500 bytes
+                   (mm-link, lasthop)
+      netem-trace  bandwidth by steps of 10 ms, as JSON
+                   (rattan, the crate netem-trace)
 
     \b
     Examples:
       lasthop export-trace lte-download phone.down --node phone
-      lasthop export-trace lte-upload phone.up --node phone --direction up --compare vegas
+      lasthop export-trace lte-upload phone.up --node phone --direction up \\
+          --compare vegas
     """
     from lasthop import capacity
 
