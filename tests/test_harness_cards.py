@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from lasthop.harness import TableView
 from lasthop.harness import judge as j
 from lasthop.harness.cards import (
     LINES,
@@ -26,6 +27,7 @@ from lasthop.harness.cards import (
     unbroken,
 )
 from lasthop.harness.definition import BUNDLED, load_study
+from lasthop.harness.report import _table, counted
 from lasthop.harness.stats import Estimate
 from lasthop.plot import OKABE_ITO
 
@@ -337,6 +339,16 @@ def test_numbers_keep_their_units_on_the_line() -> None:
         unbroken("at 5 % of 384 kbit/s, 5 msec, 3 +- 1 s")
         == "at 5\u00a0% of 384\u00a0kbit/s, 5 msec, 3\u00a0±\u00a01\u00a0s"
     )
+
+
+def test_heads_of_columns_keep_numbers_and_units_on_a_line() -> None:
+    html = _table(TableView("a", "A", ("TCP", "timeouts in 300 s"), (("Reno", "0"),)))
+    assert "timeouts in 300\u00a0s" in html
+
+
+def test_one_claim_differs_and_two_differ() -> None:
+    assert counted(["agrees", "agrees", "differs", "undecided"]) == "2 agree, 1 differs, 1 undecided"
+    assert counted(["agrees", "differs", "differs", "not-testable"]) == "1 agrees, 2 differ, 1 not testable"
 
 
 def test_labels_are_said_in_words() -> None:

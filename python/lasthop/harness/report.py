@@ -64,7 +64,7 @@ def study_report(
     parts = [
         _overview(study, evidence),
         _terms(study),
-        _claims(f"Claims under the parameter set {main}", study, main, main_claims, look),
+        _claims(f'Claims under the parameter set "{main}"', study, main, main_claims, look),
         _figures(figures),
         *(_table(t) for t in tables),
         *(_folded_claims(study, name, results, look) for name, results in others),
@@ -193,8 +193,13 @@ def _tested(study: Study, claim: Claim, words: Words) -> str:
 
 
 def _counted(results: Sequence[ClaimResult]) -> str:
-    counts = [(sum(r.finding.verdict == v for r in results), words) for v, words in COUNTS.items()]
-    return ", ".join(f"{n} {words}" for n, words in counts if n)
+    return counted([r.finding.verdict for r in results])
+
+
+def counted(verdicts: Sequence[Verdict]) -> str:
+    """How many claims have each verdict: "6 agree, 1 differs"."""
+    counts = [(verdicts.count(v), v, words) for v, words in COUNTS.items()]
+    return ", ".join(f"{n} {v.replace('-', ' ') if n == 1 else words}" for n, v, words in counts if n)
 
 
 def _anchor(name: str, result: ClaimResult) -> str:
@@ -222,7 +227,7 @@ def _folded_claims(study: Study, name: str, results: Sequence[ClaimResult], look
     fold = Markup("<details><summary>{} claims: {}</summary>{}</details>").format(
         len(results), _counted(results), cards
     )
-    return _section(f"Claims under the parameter set {name}", fold, anchor=f"claims-{name}")
+    return _section(f'Claims under the parameter set "{name}"', fold, anchor=f"claims-{name}")
 
 
 def _card(study: Study, name: str, result: ClaimResult, look: _Look) -> Markup:
@@ -384,8 +389,7 @@ def _folded_sensitivity(result: ClaimResult) -> Markup:
     verdicts = [c.finding.verdict for c in result.sensitivity]
     if result.finding.verdict == "undecided":
         # They may have one seed, by which nothing is undecided.
-        counts = ((verdicts.count(v), words) for v, words in COUNTS.items())
-        said = f"of {len(verdicts)} changed values " + ", ".join(f"{n} {words}" for n, words in counts if n)
+        said = f"of {len(verdicts)} changed values {counted(verdicts)}"
     else:
         same = verdicts.count(result.finding.verdict)
         said = f"{same} of {len(verdicts)} changed values give the same verdict"
@@ -424,7 +428,7 @@ def _table(view: TableView) -> Markup:
         ["–" if str(cell) == "nan" else unbroken(cell) if has_room and isinstance(cell, str) else cell for cell in row]
         for row in view.rows
     ]
-    body = _html_table(view.headers, rows, classes)
+    body = _html_table([unbroken(header) for header in view.headers], rows, classes)
     if len(view.headers) > COLUMNS:
         body = Markup('<div class="dense">{}</div>').format(body)
     if len(rows) > ROWS:

@@ -175,7 +175,7 @@ def tables(evidence: Evidence) -> Iterable[TableView]:
         ("wrong", "Wrong and old hints (60 kB)", ("case",), {"goodput": "goodput [Mbit/s]", "lost": "lost"}),
         (
             "users",
-            "One to ten phones in the cell",
+            "Several phones in the cell",
             ("users", "scheme"),
             {"goodput": "sum [Mbit/s]", "jain": "Jain's index", "rtt": "round trip [ms]", "delay_p95": "95 % [ms]"},
         ),
@@ -517,7 +517,7 @@ def figure_wrong(data: Data) -> Figure:
 
 
 def figure_users(data: Data) -> Figure:
-    """One to ten phones."""
+    """Several phones in one cell."""
     fig = study_figure(2.9)
     left, right = fig.subplots(1, 2)
     users = data.labels("users", "users")
