@@ -25,7 +25,8 @@ pub struct DchConfig {
     pub block_payload: Bytes,
     /// Block error rate after decoding, 0 to 100 %.
     pub bler: Ratio,
-    /// Whether blocks are lost one by one (`independent`) or a TTI at a time (`per-tti`).
+    /// Whether blocks are lost independently (`independent`) or all blocks of a TTI together
+    /// (`per-tti`).
     pub errors: ErrorPattern,
     /// Start of the first TTI; all others follow at multiples of the TTI. Below one TTI.
     pub offset: Duration,

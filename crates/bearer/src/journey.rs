@@ -97,8 +97,9 @@ struct Journey {
 #[derive(Clone, Debug, Default)]
 pub struct Journeys {
     open: BTreeMap<PacketId, Journey>,
-    /// The highest serial number that each sender has sent. Numbers grow, and this distinguishes an
-    /// old SDU that is sent again after it has left from a new one with the same place in the slab.
+    /// The highest serial number that each sender has sent. Because numbers grow, it distinguishes
+    /// an old SDU that is sent again after it has left from a new SDU with the same place in the
+    /// slab.
     newest: BTreeMap<u32, u64>,
     notes: Vec<BearerNote>,
 }

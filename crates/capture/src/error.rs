@@ -25,7 +25,7 @@ pub enum CaptureError {
         /// The error of the system or the decoder.
         reason: String,
     },
-    /// A row that is not what its table declares: a mistake in the program.
+    /// A row that does not fit the declaration of its table: a mistake in the program.
     #[error("table `{table}`: {what}")]
     Row {
         /// The table.

@@ -62,7 +62,7 @@ const STATISTICS_BYTES: u64 = 24 + 5 * 12 + 4;
 pub struct Section {
     /// The program that makes the capture (`shb_userappl`).
     pub application: String,
-    /// The machine that the capture comes from (`shb_hardware`).
+    /// The machine on which the capture was made (`shb_hardware`).
     pub hardware: String,
     /// Free text about the capture (`opt_comment`).
     pub comment: String,
@@ -73,7 +73,7 @@ pub struct Section {
 /// A point of observation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// What a frame begins with: a value of the LinkType registry, as 101 for IP alone.
+    /// The first header of a frame: a value of the LinkType registry, such as 101 for IP.
     pub link_type: u16,
     /// The octets of a frame that are written at most. 0, and all that is more than
     /// [`MAX_CAPTURED`], mean [`MAX_CAPTURED`].
@@ -129,7 +129,7 @@ pub struct Frame<'a> {
 /// stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ring {
-    /// The size of a file at most [bytes]. A file has one frame at least, whatever its size.
+    /// The largest size of a file [bytes]. A file has at least one frame, even if that is larger.
     pub bytes: NonZeroU64,
     /// How many files are kept, the one that is being written included.
     pub files: NonZeroU32,

@@ -111,8 +111,7 @@ impl TableWriter {
 
     /// Appends a row: one value for each column, in order.
     ///
-    /// # Errors
-    /// If a value is not what its column declares (nothing is appended then), or if a batch was
+    /// # Errors If a value does not fit its column (nothing is appended then), or if a batch was
     /// full and could not be written.
     #[inline]
     pub fn row(&mut self, values: &[Value<'_>]) -> Result<(), CaptureError> {

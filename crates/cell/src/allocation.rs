@@ -92,7 +92,7 @@ pub struct Need {
     pub weight: f64,
     /// Data to send [bit].
     pub bits: f64,
-    /// Average of what it was served [bit per TTI], above 0.
+    /// Average of the bits that it was served [bit per TTI], above 0.
     pub average: f64,
 }
 
@@ -104,7 +104,7 @@ pub struct Rules {
     /// Window of the averages [TTI].
     pub window: f64,
     /// [`Domain::Equal`] gives all candidates the same number of groups and leaves the remainder of
-    /// the division unused (ns-3); otherwise the remainder is given out in turns.
+    /// the division unused (ns-3); otherwise the candidates get the remainder in turns.
     pub exact_shares: bool,
 }
 

@@ -45,7 +45,7 @@ pub struct CustomParameter {
     pub default: f64,
     /// Unit.
     pub unit: String,
-    /// Where the default comes from.
+    /// The source of the default.
     pub source: String,
 }
 

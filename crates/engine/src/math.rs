@@ -1,7 +1,7 @@
 //! Mathematical functions that are the same on every platform: transcendental ones from one
 //! portable `libm`.
 //!
-//! Those of platforms differ in the last digit from machine to machine, and one digit is enough to
+//! The functions of platforms differ in the last digit from machine to machine, and one digit can
 //! make two runs differ. `sqrt` is exactly rounded everywhere (IEEE 754), so the processor's is
 //! used.
 

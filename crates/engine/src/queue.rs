@@ -2,8 +2,8 @@
 //!
 //! Events leave in ascending order of `(time, class, seq)`: time first; among events of the same
 //! instant the class; among those of the same class the order in which they were scheduled. Time
-//! never moves back. The order is total, so a run is a function of its scenario alone, whatever
-//! data structure holds the events.
+//! never moves back. The order is total, so a run depends on its scenario alone, and not on the
+//! data structure that holds the events.
 
 use lasthop_units::Instant;
 

@@ -1,15 +1,15 @@
 //! Loops over many numbers, compiled a second time for processors with wide vectors.
 //!
 //! Code for every x86-64 processor has four lanes of single precision. [`wide`] runs a [`Kernel`]
-//! with eight where the processor has AVX2. The results are the same to the bit: the operations and
+//! with eight where the processor has AVX2. The results have the same bits: the operations and
 //! their order are those of the source, multiplications and additions are never fused (FMA is not
 //! enabled), and no lane depends on the number of lanes.
 //!
 //! [`prefetch`] is for loops over much memory: it loads the data of the next iteration into the
 //! cache.
 
-/// A computation with loops that are faster with wide vectors. It should have some dozen numbers or
-/// more, because a call has a cost.
+/// A computation with loops that are faster with wide vectors. It should process some dozen numbers
+/// or more, because each call takes time.
 pub trait Kernel {
     /// The result.
     type Output;

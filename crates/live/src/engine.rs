@@ -46,7 +46,7 @@ pub trait Port {
     fn send(&mut self, packet: &[u8]) -> bool;
 }
 
-/// What happens beside the packets, at the same clock.
+/// Work beside the packets that uses the same clock.
 pub trait Aside {
     /// Does the work that is possible now; `packets` have entered and left so far. Returns true if
     /// there was some.
@@ -94,7 +94,7 @@ const UDP: u8 = 17;
 /// Maximum number of octets of a packet in captures.
 const HEAD: usize = 100;
 
-/// What a run has measured of itself.
+/// Measurements of a run on itself.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Packets that left, against their arrival in the simulation.
@@ -167,7 +167,7 @@ impl Report {
     }
 }
 
-/// The MTU of a node's device [B]: what all of its links take.
+/// The MTU of a node's device [B]: the smallest of its links.
 pub fn device_mtu(world: &Outside<'_>, node: NodeId) -> u32 {
     world.mtu(node).min(MTU)
 }
@@ -230,7 +230,7 @@ impl<C: Clock, P: Port> Engine<C, P> {
     /// port is gone ([`Report::gone`]). When the run ended.
     ///
     /// # Errors
-    /// What the simulation reports.
+    /// Errors of the simulation.
     pub fn run(&mut self, wish: &mut dyn FnMut(Instant) -> Wish) -> Result<Instant, Error> {
         self.run_with(wish, &mut Nothing)
     }
@@ -238,7 +238,7 @@ impl<C: Clock, P: Port> Engine<C, P> {
     /// As [`run`](Self::run), with something beside the packets.
     ///
     /// # Errors
-    /// What the simulation reports.
+    /// Errors of the simulation.
     pub fn run_with(
         &mut self,
         wish: &mut dyn FnMut(Instant) -> Wish,

@@ -236,7 +236,7 @@ struct Connection {
     ended: [bool; 2],
     end_reported: [bool; 2],
     over: bool,
-    /// What the sender has shown last.
+    /// The last sample of the sender.
     shown: Option<KernelSample>,
 }
 

@@ -166,8 +166,8 @@ pub fn watch(epoll: &OwnedFd, socket: &impl AsRawFd, token: u64) -> io::Result<(
     checked(unsafe { libc::epoll_ctl(list, libc::EPOLL_CTL_ADD, fd, &raw mut event) }).map(drop)
 }
 
-/// The numbers of sockets at which something can be done, each with whether no event may come after
-/// this one: the peer writes no more, or the connection has failed.
+/// The numbers of sockets that are ready. For each, true if no further event may follow, because
+/// the peer writes no more or the connection has failed.
 pub fn ready(epoll: &OwnedFd, out: &mut Vec<(u64, bool)>) {
     const MOST: usize = 64;
     const LAST: u32 = (libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR) as u32;

@@ -774,8 +774,8 @@ pub fn programs_are_root() -> bool {
     sys::user().0 == 0 && !sys::allows_user_namespaces()
 }
 
-/// The requirements and this machine's results, as a JSON list: what, whether, what was found, what
-/// to do.
+/// The requirements and this machine's results, as a JSON list: requirement, whether it is met,
+/// finding, remedy.
 pub fn check() -> Value {
     let mut found = Vec::new();
     let node = ExternalNode {

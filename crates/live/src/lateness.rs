@@ -1,4 +1,4 @@
-//! When things happened against when they should have.
+//! The times at which events happened, compared with the times at which they were due.
 
 use lasthop_units::Duration;
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ impl Lateness {
         first + ((1 << octave) - 1)
     }
 
-    /// How many things happened.
+    /// The number of events.
     pub const fn count(&self) -> u64 {
         self.count
     }

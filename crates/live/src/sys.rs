@@ -1,6 +1,6 @@
 //! Calls of Linux that the standard library does not have. All `unsafe` of the crate is here.
 //!
-//! What runs between `fork` and `exec` ([`Setup::apply`], [`Join::apply`]) allocates nothing:
+//! The code between `fork` and `exec` ([`Setup::apply`], [`Join::apply`]) allocates nothing:
 //! another thread may have held the allocator's lock at the fork.
 
 #![allow(unsafe_code)]
@@ -49,7 +49,7 @@ pub fn monotonic() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// What the scheduler has counted of this thread.
+/// Counters of the scheduler for this thread.
 pub struct Scheduled(Option<File>);
 
 impl Scheduled {
@@ -277,7 +277,7 @@ pub fn allows_user_namespaces() -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// What a new namespace is to have, prepared before the fork.
+/// The contents of a new namespace, prepared before the fork.
 pub struct Setup {
     socket: RawFd,
     v4: Ipv4Addr,
@@ -292,8 +292,8 @@ pub struct Setup {
 
 impl Setup {
     /// A network namespace, in a user namespace where the system allows one, with a TUN device of
-    /// these addresses, and the file `hosts` in the place of /etc/hosts. The device comes back over
-    /// the other end of `socket`.
+    /// these addresses, and the file `hosts` instead of /etc/hosts. The descriptor of the device is
+    /// returned over the other end of `socket`.
     pub fn new(
         socket: &UnixStream,
         (v4, v6): (Ipv4Addr, Ipv6Addr),
@@ -314,7 +314,7 @@ impl Setup {
         }
     }
 
-    /// `command` begins in such a namespace.
+    /// Lets `command` start in such a namespace.
     pub fn apply(self, command: &mut Command) {
         // SAFETY: `run` allocates nothing and calls only functions that are safe after a fork.
         unsafe { command.pre_exec(move || self.run()) };

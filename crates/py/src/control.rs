@@ -20,7 +20,7 @@ use crate::custom::{CustomPolicy, describe};
 use crate::fault::fault;
 use crate::watched::Watched;
 
-/// What one derives a congestion control from.
+/// The base class of congestion controls.
 #[pyclass(subclass, module = "lasthop._core")]
 pub struct CongestionControl {
     cwnd: f64,
@@ -206,7 +206,7 @@ impl From<&cc::AckSample> for AckSample {
     }
 }
 
-/// What is known when the handshake is done.
+/// The values that are known at the end of the handshake.
 #[pyclass(frozen, get_all, module = "lasthop._core")]
 pub struct Established {
     now: f64,
@@ -216,7 +216,7 @@ pub struct Established {
     seed: u64,
 }
 
-/// What the radio network reports.
+/// A report of the radio network.
 #[pyclass(frozen, get_all, module = "lasthop._core")]
 pub struct Hint {
     now: f64,

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
 
-/// Converts an exception to a fault: what failed, the cause, and the line.
+/// Converts an exception to a fault: the failed call, the cause, and the line.
 pub fn fault(py: Python<'_>, what: &str, error: PyErr) -> Fault {
     let why = error.value(py).to_string();
     let kind = error.get_type(py).qualname().map_or_else(|_| "error".to_owned(), |n| n.to_string());

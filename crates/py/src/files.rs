@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::error::raise;
 
-/// Writes each content to its path: every file, or none. Says what was done with files that killed
+/// Writes each content to its path: every file, or none. Returns messages on files that killed
 /// processes left.
 #[pyfunction]
 pub fn write_files(py: Python<'_>, files: Vec<(PathBuf, Vec<u8>)>) -> PyResult<Vec<String>> {
@@ -60,8 +60,8 @@ pub fn not_of_a_run(path: PathBuf) -> Option<String> {
     Earlier::run().refusal(&path)
 }
 
-/// Removes what processes that were killed while they made `what` left in `folder`; says what was
-/// removed and what was not.
+/// Removes unfinished files in `folder` of processes that were killed while they made `what`.
+/// Returns messages on what was removed and what was not.
 #[pyfunction]
 pub fn clear_stale_claims(py: Python<'_>, folder: PathBuf, what: &str) -> Vec<String> {
     py.detach(|| lasthop_sim::clear_stale_claims(&folder, what))

@@ -9,8 +9,8 @@ use crate::error::{LasthopError, raise};
 use crate::run::RunOutput;
 use crate::scenario::Scenario;
 
-/// Runs a scenario with external nodes in real time. An exception in between ends it early; it
-/// comes with the results up to then.
+/// Runs a scenario with external nodes in real time. An exception during the run ends it early, and
+/// has the results up to then.
 #[pyfunction]
 #[pyo3(signature = (scenario, plan, out=None, replace=false, capture=None))]
 pub fn live(
@@ -34,9 +34,9 @@ pub fn live(
     Ok((RunOutput(output), stopped))
 }
 
-/// Runs a scenario with nodes of a real kernel, inside a guest of that kernel. While the file
-/// `stop` is absent the run continues; what is ended early has results up to then. The file `share`
-/// has the share of the duration that has passed, at each hundredth.
+/// Runs a scenario with nodes of a real kernel, inside a guest of that kernel. The run continues
+/// while the file `stop` is absent; a run that is ended early has results up to then. The file
+/// `share` has the share of the duration that has passed, updated at each hundredth.
 #[pyfunction]
 #[pyo3(signature = (scenario, stop, share, out, capture=None))]
 pub fn linux_guest(
@@ -65,7 +65,7 @@ pub fn live_programs_are_root() -> bool {
     lasthop_live::programs_are_root()
 }
 
-/// What a live run needs of this machine, as JSON.
+/// The requirements of a live run on this machine, as JSON.
 #[pyfunction]
 pub fn live_check(py: Python<'_>) -> String {
     py.detach(|| lasthop_live::check().to_string())

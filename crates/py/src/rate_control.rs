@@ -19,14 +19,14 @@ use crate::custom::{CustomPolicy, describe};
 use crate::fault::fault;
 use crate::watched::Watched;
 
-/// What one derives a rate control from.
+/// The base class of rate controls.
 #[pyclass(subclass, module = "lasthop._core")]
 pub struct RateControl {
     decided: Decided,
     /// Name of the flow.
     #[pyo3(get)]
     flow: String,
-    /// What it shows, where the run has the table `cc`.
+    /// The variables that it gives, where the run has the table `cc`.
     watched: Option<Watched>,
 }
 
@@ -114,7 +114,7 @@ fn rate(what: &str, bits_per_second: f64) -> PyResult<f64> {
     Ok(bits_per_second)
 }
 
-/// What a rate control is made for.
+/// The setting for which a rate control is constructed.
 #[pyclass(frozen, get_all, module = "lasthop._core")]
 pub struct MediaStart {
     min_rate: f64,
@@ -136,7 +136,7 @@ pub struct SentMedia {
     in_flight: u64,
 }
 
-/// What has become of a packet.
+/// The outcome of a packet.
 #[pyclass(frozen, get_all, module = "lasthop._core")]
 pub struct MediaOutcome {
     number: u64,

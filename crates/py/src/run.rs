@@ -46,7 +46,8 @@ impl RunOutput {
     }
 }
 
-/// Removes what runs that were killed left beside `out`; says what was removed and what was not.
+/// Removes unfinished folders of killed runs beside `out`. Returns messages on what was removed and
+/// what was not.
 #[pyfunction]
 pub fn clear_stale(py: Python<'_>, out: PathBuf) -> Vec<String> {
     py.detach(|| lasthop_sim::clear_stale(&out))

@@ -16,7 +16,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use crate::custom::{CustomPolicy, describe};
 use crate::fault::fault;
 
-/// What one derives a scheduler from.
+/// The base class of schedulers.
 #[pyclass(subclass, module = "lasthop._core")]
 pub struct Scheduler {
     /// Name of the cell.

@@ -61,7 +61,7 @@ pub enum FadingProfile {
     Etu,
     /// Flat Rayleigh fading: one tap.
     Flat,
-    /// One sinusoid per path, each with an exponential delay: what SimuLTE calls Jakes fading.
+    /// One sinusoid per path, each with an exponential delay (SimuLTE's "Jakes" fading).
     Jakes {
         /// Paths, 1 to 1024; SimuLTE has 6.
         #[serde(default = "six")]

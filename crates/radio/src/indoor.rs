@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Indoor {
-    /// How far inside it is, along the way from the base station; each metre costs 0.5 dB.
+    /// Distance from the outer wall along the direction from the base station; each metre adds a
+    /// loss of 0.5 dB.
     pub depth: Metres,
     /// The building's outside.
     pub wall: Wall,

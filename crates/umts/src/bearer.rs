@@ -25,8 +25,8 @@ use open_sdus::OpenSdus;
 pub struct BearerConfig {
     /// From the network to the terminal.
     pub downlink: DchConfig,
-    /// From the terminal to the network. What is not given has the defaults of the 64 kbit/s
-    /// uplink: 4 blocks every 20 ms.
+    /// From the terminal to the network. Unset keys have the defaults of the 64 kbit/s uplink: 4
+    /// blocks every 20 ms.
     #[serde(deserialize_with = "over_uplink_defaults")]
     pub uplink: DchConfig,
     /// PDCP at both ends.

@@ -48,8 +48,8 @@ macro_rules! ids {
 ids! {
     /// A node: host, router, base station, UE, station.
     NodeId,
-    /// What carries packets from node to node: one direction of a link, a bearer, the radio of all
-    /// cells, all wireless LANs.
+    /// An access, which carries packets from node to node: one direction of a link, a bearer, the
+    /// radio of all cells, all wireless LANs.
     AccessId,
     /// A transport flow: one five-tuple.
     FlowId,

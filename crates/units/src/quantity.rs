@@ -166,8 +166,8 @@ impl Grammar {
         matches!(prefix, "" | "k" | "M" | "G").then_some((prefix, known("bit/s")))
     }
 
-    /// Prints `value` (a whole number of base units) in the largest unit that keeps it whole, so
-    /// that what was written once is read back exactly.
+    /// Prints `value` (a whole number of base units) in the largest unit in which it is a whole
+    /// number, so that it is read back exactly.
     pub fn print_whole(&self, value: u64) -> String {
         let best = self
             .units

@@ -20,7 +20,7 @@ pub struct ConfigError {
 pub struct Warning {
     /// The key, relative to the table that was validated.
     pub key: String,
-    /// Its effect, and what to write instead.
+    /// Its effect, and the value to use instead.
     pub message: String,
 }
 

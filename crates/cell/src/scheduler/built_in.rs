@@ -34,7 +34,7 @@ macro_rules! built_in {
             Custom(Box<dyn Policy>),
         }
 
-        /// Every scheduler: name, what it does, where it comes from, parameters.
+        /// Every scheduler: name, summary, source, parameters.
         pub const SCHEDULERS: &[Entry] = &[$($Policy::ENTRY),*];
 
         /// The scheduler `name` of [`SCHEDULERS`] with its default parameters.

@@ -1,5 +1,6 @@
-//! Blind equal throughput: the UE with the lowest average comes first, whatever the channel (F.
-//! Capozzi and others, IEEE Communications Surveys and Tutorials 15(2), 2013, clause IV-A).
+//! Blind equal throughput: the UE with the lowest average is served first, independent of the
+//! channel (F. Capozzi and others, IEEE Communications Surveys and Tutorials 15(2), 2013, clause
+//! IV-A).
 
 use lasthop_net::Entry;
 use lasthop_units::{Duration, Tti};

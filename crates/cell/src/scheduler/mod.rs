@@ -17,7 +17,7 @@
 macro_rules! built_in_schedulers {
     ($then:ident) => {
         $then! {
-            /// Equal shares of the band by turns, whatever the channel.
+            /// Equal shares of the band by turns, independent of the channel.
             RoundRobin round_robin::RoundRobin;
             /// Rate on each group of blocks over the average served.
             ProportionalFair channel::ProportionalFair;
@@ -97,7 +97,7 @@ pub enum Domain {
         /// metric is divided by the factor by which the groups raise the average.
         counts_given: bool,
     },
-    /// The candidate with the highest weight takes what it needs, then the next.
+    /// The candidate with the highest weight gets as many groups as it needs, then the next one.
     Time,
     /// By descending weight, each gets the same number of groups.
     Equal,

@@ -11,7 +11,7 @@ pub struct QosClass {
     pub qci: u8,
     /// True for a class with a guaranteed bit rate.
     pub guaranteed: bool,
-    /// Priority level; lower comes first.
+    /// Priority level; a lower level is served first.
     pub priority: f64,
     /// Packet delay budget [ms].
     pub delay_ms: u64,
@@ -79,7 +79,7 @@ impl Default for Qos {
     }
 }
 
-/// Priority of a class; those that are not standardised come last.
+/// Priority of a class; classes that are not standardised have the lowest priority.
 pub fn priority_of(qci: u8) -> f64 {
     class_of(qci).map_or(100.0, |c| c.priority)
 }

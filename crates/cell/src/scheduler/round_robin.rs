@@ -1,11 +1,12 @@
-//! Round robin: the UE that has waited longest comes first, all UEs get the same number of blocks.
+//! Round robin: the UE that has waited longest is served first, and all UEs get the same number of
+//! blocks.
 
 use lasthop_net::Entry;
 use lasthop_units::{Duration, Tti};
 
 use super::{BuiltIn, Candidate, Domain, NoParameters, Policy, entry};
 
-/// Equal shares of the band by turns, whatever the channel.
+/// Equal shares of the band by turns, independent of the channel.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundRobin;
 

@@ -23,8 +23,8 @@ pub struct PdcpConfig {
     pub status_report: bool,
     /// Header compression.
     pub compression: Compression,
-    /// What a handover does to the packets at the source and at the UE. Above RLC UM nothing is
-    /// lossless.
+    /// Treatment of the packets at the source and at the UE in a handover. Above RLC UM no handover
+    /// is lossless.
     pub handover: HandoverKind,
     /// The retransmission queue: packets that RLC has and the peer has not confirmed (AM).
     pub retransmission: RetransmissionQueue,
@@ -33,8 +33,8 @@ pub struct PdcpConfig {
     pub waiting: Limits,
 }
 
-/// What a handover does to packets that are not delivered yet (TS 36.300 clause 10.1.2.3, TS 36.323
-/// clause 5.2).
+/// Treatment of packets that are not delivered yet in a handover (TS 36.300 clause 10.1.2.3, TS
+/// 36.323 clause 5.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HandoverKind {

@@ -40,8 +40,8 @@ impl LteBearer {
         self.parts_of(end, pdu).map(|piece| piece.sdu.id)
     }
 
-    /// The same with the numbers that the group's first bearer has given the packets, and with the
-    /// offset and length of the octets.
+    /// As above, with the numbers that the group's first bearer has given to the packets, and with
+    /// the offset and length of the octets.
     pub fn parts_of<'a>(&'a self, end: End, pdu: &'a Pdu) -> impl Iterator<Item = Piece> + 'a {
         let open_sdus = &self.sides[end.index()].open_sdus;
         pdu.pieces().filter_map(|piece| {

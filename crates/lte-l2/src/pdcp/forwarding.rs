@@ -1,4 +1,4 @@
-//! What one node forwards to the next at a handover (TS 36.300 clause 10.1.2.3.1).
+//! The packets that a node forwards to the next one at a handover (TS 36.300 clause 10.1.2.3.1).
 
 use lasthop_bearer::Sdu;
 use lasthop_units::Instant;

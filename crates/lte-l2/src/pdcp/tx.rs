@@ -414,8 +414,8 @@ impl PdcpTx {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Bytes that wait for a COUNT: available for transmission beside what RLC has (TS 36.323
-    /// clause 4.5).
+    /// Bytes that wait for a COUNT: available for transmission in addition to those in RLC (TS
+    /// 36.323 clause 4.5).
     pub const fn waiting_bytes(&self) -> u64 {
         self.waiting_bytes
     }

@@ -95,7 +95,7 @@ impl Default for AmConfig {
 }
 
 impl AmConfig {
-    /// The field widths of what `sender` sends.
+    /// The field widths of PDUs that `sender` sends.
     pub fn format(&self, sender: End) -> Format {
         let up = self.sn_bits_uplink.unwrap_or(self.sn_bits);
         match sender {
@@ -127,7 +127,7 @@ impl Default for UmConfig {
 }
 
 impl UmConfig {
-    /// The field widths of what `sender` sends.
+    /// The field widths of PDUs that `sender` sends.
     pub fn format(&self, sender: End) -> Format {
         Format::um(match sender {
             End::Network => self.sn_bits,

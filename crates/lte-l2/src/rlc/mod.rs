@@ -9,9 +9,9 @@
 //!   in all.
 //! * `receive(now, &pdu, out)`: a PDU from lower layers; SDUs in order, confirmations and events go
 //!   to `out`.
-//! * `poll_at()`, `on_time(now, out)`: timers. A call before or after the due time is harmless;
-//!   `pull` and `receive` process expired timers first. After any call [`Rlc::buffer_status`] says
-//!   whether there is data available for transmission.
+//! * `poll_at()`, `on_time(now, out)`: timers. Early and late calls are allowed; `pull` and
+//!   `receive` process expired timers first. After any call [`Rlc::buffer_status`] says whether
+//!   there is data available for transmission.
 //! * `discard(serial)`, `re_establish(out)`: for PDCP and RRC.
 //! * `recycle(pdu)`: the caller no longer uses a PDU; its memory is reused.
 //!
@@ -171,14 +171,14 @@ impl<P: Payload> Rlc<P> {
             e.reestablish_tx(out);
         }
     }
-    /// Delivers what the receiving half can reassemble and returns it to its initial state. UM
-    /// only.
+    /// Delivers the SDUs that the receiving half can reassemble, and returns it to its initial
+    /// state. UM only.
     pub fn flush(&mut self, out: &mut RlcOutput<P::Sdu>) {
         if let Rlc::Um(e) = self {
             e.flush(out);
         }
     }
-    /// As [`re_establish`](Self::re_establish), whatever the shortcuts are, because another node
+    /// As [`re_establish`](Self::re_establish), regardless of shortcuts, because another node
     /// serves the bearer.
     pub fn start_anew(&mut self, out: &mut RlcOutput<P::Sdu>) {
         match self {
@@ -214,7 +214,8 @@ impl<P: Payload> Rlc<P> {
     pub fn oldest(&self) -> Option<Instant> {
         each!(self, e => e.oldest())
     }
-    /// Data that could be sent now: the buffer status without what a full window holds back [B].
+    /// Data that could be sent now: the buffer status without the data that a full window holds
+    /// back [B].
     #[inline]
     pub fn sendable(&self) -> u64 {
         let status = self.buffer_status();

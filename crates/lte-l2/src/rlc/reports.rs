@@ -9,7 +9,7 @@ use lasthop_units::{Duration, Instant};
 
 use super::BufferStatus;
 
-/// The last report, less what MAC has granted since.
+/// The last report, less the bytes that MAC has granted since.
 #[derive(Clone, Debug)]
 pub struct Reports {
     status: u32,

@@ -60,7 +60,7 @@ pub struct Shortcuts {
     pub one_pdu_per_grant: bool,
     /// A PDU holds one SDU or one segment.
     pub no_concatenation: bool,
-    /// SDUs are cut at multiples of this size whatever the grant [B].
+    /// SDUs are cut at multiples of this size, independent of the grant [B].
     pub fixed_fragment: Option<u32>,
     /// When t-PollRetransmit expires, all unacknowledged PDUs are sent again.
     pub poll_timer_resends_all: bool,
@@ -76,9 +76,9 @@ pub struct Shortcuts {
     pub window: Option<u64>,
     /// MAC gets the state of the buffers only when the entity reports them: when an SDU arrives,
     /// when a poll requests a status report, when t-PollRetransmit expires, and 20 ms (UM: 10 ms)
-    /// after the last of these. MAC subtracts what it grants. A report of AM contains the PDUs that
-    /// wait for their acknowledgement, MAC adds no subheaders, and status reports without room for
-    /// more than 4 B name no missing PDU.
+    /// after the last of these. MAC subtracts the bytes that it grants. A report of AM contains the
+    /// PDUs that wait for their acknowledgement, MAC adds no subheaders, and status reports without
+    /// room for more than 4 B name no missing PDU.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub event_reports: bool,
     /// `am.poll_pdu` and `am.poll_byte` may have values that no RRC message carries.

@@ -10,7 +10,7 @@ pub struct RlcStats {
     pub sdus_in: u64,
     /// SDUs delivered to upper layers.
     pub sdus_out: u64,
-    /// SDUs dropped in the transmission buffer, whatever the cause.
+    /// SDUs dropped in the transmission buffer, for any cause.
     pub sdus_dropped: u64,
     /// SDUs discarded at the request of upper layers.
     pub sdus_discarded: u64,
@@ -36,8 +36,8 @@ pub struct RlcStats {
     /// Data PDUs (AM) that no sender inside its own window sends: outside the receiving window,
     /// with an SN that has never been in it, or that is more than AM_Window_Size below the highest
     /// received. A late copy that AM_Window_Size other PDUs overtook counts here too. While no SN
-    /// is missing, what a sender sends beyond the window has the SNs of possible duplicates and
-    /// counts as such.
+    /// is missing, PDUs that a sender sends beyond the window have the SNs of possible duplicates,
+    /// and count as duplicates.
     pub out_of_window: u64,
     /// PDUs with invalid contents (TS 36.322 clause 5.5).
     pub invalid_received: u64,

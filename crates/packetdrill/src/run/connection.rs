@@ -134,7 +134,7 @@ impl Connection {
         self.take_events(before);
     }
 
-    /// Takes the events that matter to system calls.
+    /// Takes the events that affect system calls.
     pub fn take_events(&mut self, before: State) {
         while let Some(event) = self.endpoint.poll_event() {
             match event {
@@ -185,7 +185,7 @@ impl Connection {
         }
     }
 
-    /// Records that the script's timestamp `script` stands for the endpoint's `ours`.
+    /// Records that the script's timestamp `script` corresponds to the endpoint's `ours`.
     pub fn learn_clock(&mut self, script: u32, ours: u32) {
         self.clock.first.get_or_insert((script, ours));
         self.clock.seen.push((script, ours));

@@ -29,7 +29,7 @@ pub(super) struct Sent {
     pub at: Instant,
     pub connection: usize,
     pub segment: Segment,
-    /// In the script's numbers, as far as the relation was known when it was taken.
+    /// In the script's numbers, as far as these were known when the packet was taken.
     pub packet: Packet,
 }
 

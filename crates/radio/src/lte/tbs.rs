@@ -3,7 +3,7 @@
 
 /// The table has rows for 1 to 110 resource blocks.
 pub const PRB_MAX: usize = 110;
-/// The largest I_TBS; 27 to 33 came with 256QAM.
+/// The largest I_TBS; 27 to 33 are for 256QAM only.
 pub const I_TBS_MAX: u8 = 33;
 
 const COLUMNS: usize = I_TBS_MAX as usize + 1;

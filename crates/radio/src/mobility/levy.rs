@@ -77,7 +77,7 @@ impl SpeedLaw {
 }
 
 impl LevyWalk {
-    /// What is wrong with it: the key, and what it may be.
+    /// Refuses invalid values: the key, and its valid values.
     pub fn validate(&self) -> Result<(), (&'static str, &'static str)> {
         let exponent = |x: f64| x > 0.0 && x <= 10.0;
         let [least, most] = self.flight.map(|m| m.0);

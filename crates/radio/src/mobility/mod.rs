@@ -1,7 +1,7 @@
 //! Movement of terminals: positions as functions of time, without events.
 //!
-//! [`Mobility`] says how a terminal moves, [`Motion`] is a moving terminal, [`Track`] a recorded
-//! one.
+//! [`Mobility`] is the configuration of a movement, [`Motion`] a moving terminal, [`Track`] a
+//! recorded movement.
 
 mod area;
 mod levy;
@@ -55,7 +55,7 @@ pub enum Mobility {
 }
 
 impl Mobility {
-    /// What is wrong with it: the key, and what it may be.
+    /// Refuses invalid values: the key, and its valid values.
     pub fn validate(&self) -> Result<(), (&'static str, &'static str)> {
         match self {
             Mobility::RandomWaypoint(walk) => walk.validate(),

@@ -37,7 +37,7 @@ pub(super) enum Start {
 }
 
 impl RandomWaypoint {
-    /// What is wrong with it: the key, and what it may be.
+    /// Refuses invalid values: the key, and its valid values.
     pub fn validate(&self) -> Result<(), (&'static str, &'static str)> {
         let [slow, fast] = self.speed.map(|v| v.0);
         if !(slow > 0.0 && fast >= slow && fast <= 1e4) {

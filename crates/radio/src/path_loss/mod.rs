@@ -81,7 +81,7 @@ pub enum PathLoss {
     /// Within a building (Recommendation ITU-R P.1238).
     #[serde(rename = "p1238")]
     P1238 {
-        /// What the building is used for.
+        /// Use of the building.
         #[serde(default)]
         premises: Premises,
         /// Floors between the two ends.

@@ -129,7 +129,7 @@ impl Rooftops {
     }
 }
 
-/// What a building is used for.
+/// Use of a building.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Premises {

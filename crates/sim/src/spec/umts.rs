@@ -25,7 +25,7 @@ pub struct UmtsBearerSpec {
     /// The channel from the network to the UE.
     #[serde(default)]
     pub downlink: DchConfig,
-    /// The channel from the UE to the network. What is not given has the defaults of the 64 kbit/s
+    /// The channel from the UE to the network. Unset keys have the defaults of the 64 kbit/s
     /// uplink.
     #[serde(default = "DchConfig::uplink_64k", deserialize_with = "lasthop_umts::over_uplink_defaults")]
     pub uplink: DchConfig,

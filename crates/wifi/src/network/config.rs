@@ -14,7 +14,7 @@ use crate::rate::RateConfig;
 /// The whole configuration of a [`Wlan`](super::Wlan).
 #[derive(Clone, Debug, Default)]
 pub struct WlanConfig {
-    /// What all radio links share.
+    /// Parameters of all radio links.
     pub radio: AirConfig,
     /// Access points.
     pub aps: IndexVec<ApId, ApConfig>,
@@ -22,7 +22,7 @@ pub struct WlanConfig {
     pub stations: IndexVec<StationId, StationConfig>,
 }
 
-/// What all wireless LANs of a scenario share.
+/// Parameters of all wireless LANs of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AirConfig {
@@ -495,7 +495,7 @@ impl Default for ApConfig {
 pub struct StationConfig {
     /// Its access point.
     pub ap: ApId,
-    /// How the rates of its link are chosen, both ways. None: as its access point says.
+    /// How the rates of its link are chosen, both ways. None: as for its access point.
     pub rate: Option<RateConfig>,
     /// Packets that each of its queues holds.
     pub packets: u32,

@@ -267,7 +267,7 @@ impl Medium {
             next
         })
     }
-    /// When the turn of a member comes.
+    /// The time of a member's turn.
     #[inline]
     pub fn turn(&self, member: usize) -> Instant {
         self.due[member]
@@ -364,9 +364,9 @@ impl Medium {
     ///
     /// `put_off`: when, SIFS ago, idle periods began that were put off. One that this PPDU ends has
     /// no effect: its first turn would be a slot later at the earliest, after the member has sensed
-    /// the PPDU, no slot has passed, and its base is set anew by the next one. What is left of it
-    /// is that EIFS applies to one period only. The members with other periods are listed for
-    /// [`begin_to_count_rest`](Self::begin_to_count_rest).
+    /// the PPDU, no slot has passed, and its base is set anew by the next one. Its only remaining
+    /// effect is that EIFS applies to one period only. The members with other periods are listed
+    /// for [`begin_to_count_rest`](Self::begin_to_count_rest).
     pub fn begin(
         &mut self,
         mut ppdu: Transmission,

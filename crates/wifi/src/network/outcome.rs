@@ -1,4 +1,4 @@
-//! The outcome of an exchange: acknowledged or not, and what the device does next.
+//! The outcome of an exchange: acknowledged or not, and the next action of the device.
 
 use lasthop_units::Instant;
 

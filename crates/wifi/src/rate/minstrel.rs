@@ -19,7 +19,7 @@ use crate::phy::{Compat, Mode};
 #[derive(Clone, Debug)]
 struct Rate {
     mode: Mode,
-    /// Time of an MPDU of 1200 B without preamble, and of what surrounds an A-MPDU [us].
+    /// Time of an MPDU of 1200 B without preamble, and of the overhead of an A-MPDU [us].
     airtime: f64,
     overhead: f64,
     /// MPDUs sent in this interval.

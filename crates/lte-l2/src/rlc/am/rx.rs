@@ -27,7 +27,7 @@ pub(super) struct AmRx<P: Payload> {
     pub t_reordering: Option<Instant>,
     /// A status report is triggered.
     pub status_due: bool,
-    /// SNs of polled PDUs whose status report waits for the reordering of what precedes them.
+    /// SNs of polled PDUs whose status report waits for the reordering of the PDUs before them.
     delayed_polls: Vec<u64>,
     /// Slots that hold a part of their PDU only.
     pub partly: u32,
@@ -242,7 +242,7 @@ impl<P: Payload> AmRx<P> {
         self.check_delayed_polls();
     }
 
-    /// Delivers what can be reassembled and goes back to the initial state.
+    /// Delivers the SDUs that can be reassembled, and returns to the initial state.
     // TS 36.322 v15.1.0 clause 5.4: SDUs that can be reassembled from PDUs with SN < VR(MR), and
     // have not been delivered, are delivered in ascending order of SN; what remains in the
     // receiving side is discarded.

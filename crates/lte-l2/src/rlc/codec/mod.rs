@@ -41,7 +41,7 @@ impl Payload for Chunk {
     }
 }
 
-/// Why bytes are not a PDU (TS 36.322 clause 5.5.1: such a PDU is discarded).
+/// Reasons why bytes are not a PDU (TS 36.322 clause 5.5.1: such a PDU is discarded).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
     /// The PDU ends within its header.

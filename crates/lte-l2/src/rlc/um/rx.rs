@@ -191,7 +191,7 @@ impl<P: Payload> UmRx<P> {
         }
     }
 
-    /// Delivers what can be reassembled and goes back to the initial state.
+    /// Delivers the SDUs that can be reassembled, and returns to the initial state.
     pub fn re_establish(&mut self, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
         self.advance_to(self.vr_uh, stats, out);
         self.assembler.gap(stats);

@@ -7,8 +7,8 @@
 //! f(t)  = min(tr(t) / (2 cr(t)), 1)
 //! ```
 //!
-//! tr is the target rate, x the queueing delay, mu the rate of the link, f the share of accelerates,
-//! and cr the rate at which packets leave.
+//! Here tr is the target rate, x the queueing delay, mu the rate of the link, f the share of
+//! accelerates, and cr the rate at which packets leave.
 //!
 //! A brake is a CE mark, an accelerate is none (see the congestion control `abc`). The link's rate
 //! must be set ([`set_rate`](Abc::set_rate)): until it is, every packet accelerates.

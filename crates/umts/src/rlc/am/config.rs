@@ -1,6 +1,6 @@
 //! Parameters of acknowledged mode: the protocol parameters of TS 25.322 clause 9.6 with the value
-//! sets that RRC can signal (TS 25.331 clause 10.3.4). Values outside a set are accepted; the set
-//! is what a real network can use.
+//! sets that RRC can signal (TS 25.331 clause 10.3.4). Values outside a set are accepted, although
+//! a real network can use only values of the set.
 
 use lasthop_units::{Bytes, Duration, Ratio};
 use schemars::JsonSchema;

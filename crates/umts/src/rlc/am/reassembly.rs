@@ -21,7 +21,7 @@ struct Partial {
     got: u32,
     /// True if the PDU that indicates the end has arrived.
     ended: bool,
-    /// Count of the highest PDU seen with octets or the end of it.
+    /// Count of the highest PDU that was received with octets of the SDU or with its end.
     highest: u64,
 }
 
