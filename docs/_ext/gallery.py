@@ -131,7 +131,7 @@ def draw(picture: Path, runs: Sequence[tuple[str, Any]], seconds: int, columns: 
     import matplotlib as mpl
 
     rows = -(-len(runs) // columns)
-    with mpl.rc_context(style._RC):
+    with mpl.rc_context(style.STYLE):
         fig = style.Figure(figsize=(7.6, 1.75 * rows), layout="constrained")
         grid = fig.subplots(2 * rows, columns, sharex=True, squeeze=False, height_ratios=[1.25, 1] * rows)
         curves = [curve(r) for _, r in runs]
@@ -219,7 +219,7 @@ def control_variables(folder: Path) -> None:
     style = importlib.import_module("lasthop.plot._style")
     import matplotlib as mpl
 
-    with mpl.rc_context(style._RC):
+    with mpl.rc_context(style.STYLE):
         fig = style.Figure(figsize=(7.6, 3.9), layout="constrained")
         grid = fig.subplots(3, 2, sharex=True, squeeze=False, height_ratios=[0.35, 1, 1])
         strip(grid[0][0], *bbr.words("bbr.state"), STATES, "BBRv3: bbr.state")

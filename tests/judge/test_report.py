@@ -231,7 +231,7 @@ def test_labels_and_marks_of_a_comparative_figure_are_whole() -> None:
     """A unit in words takes several lines, and marks and bars at 0 are inside of the axes."""
     text = CASE.replace('unit = "%"', 'unit = "of the windows of ten seconds"', 1)
     (case,) = parse_cases(text, "x")
-    figure = contest_figure(case.metrics, points(), CONTROLS)
+    figure: Any = contest_figure(case.metrics, points(), CONTROLS)
     assert figure.axes[0].get_ylabel().split("\n") == ["loss", "[of the windows of", "ten seconds]"]
     (label,) = boxes(figure, [figure.axes[0].yaxis.label])
     assert label.height <= figure.axes[0].get_window_extent().height
@@ -251,7 +251,7 @@ def test_a_negative_mean_keeps_its_interval() -> None:
 
 def test_controls_of_one_buffer_stand_side_by_side() -> None:
     (case,) = parse_cases(CASE, "x")
-    figure = front_figure(SuiteFigure("t", "C", "buffer_bdp", "loss"), case, points(), CONTROLS)
+    figure: Any = front_figure(SuiteFigure("t", "C", "buffer_bdp", "loss"), case, points(), CONTROLS)
     (axes,) = figure.axes
     assert [t.get_text() for t in axes.get_xticklabels()] == ["1", "4"]
     at = [x for line in axes.lines for x in line.get_xdata()]

@@ -1,6 +1,6 @@
-"""The figure of a point: the control's states as a strip, and variables over time.
+"""The figures of a judgement: courses of a point, and means of a comparative case by path.
 
-The case names these variables.
+A point has the control's states as a strip behind the variables that the case names.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.ticker import LogFormatter
 
 from lasthop.harness.drawing import WIDTH, decade_axis, study_figure
+from lasthop.judging._placing import BELOW, BETWEEN, GAP, SMALL, legend_above, placed
 from lasthop.judging._variables import CONGESTION, RATE, states_of, unit_of
 from lasthop.judging.case import Case, CaseMetric
 from lasthop.judging.suite import BOUND, BUFFER, PATHS, SuiteFigure
@@ -25,10 +27,8 @@ if TYPE_CHECKING:
 
 #: Colours of states: of built-in controls in the order in which a variable lists its states.
 _STRIP = ("#bcd9ec", "#f3cdb5", "#bfe3d6", "#efd9e7", "#f6e3b5", "#d3ecf9", "#dcdcdc", "#e9e4c9")
-#: Height of every figure of the first page [inches].
-_SMALL = 2.05
 #: A line of a label at the side of axes has so many letters at most.
-_LABEL = 20
+_LABEL = 18
 #: Where a line exceeds all of its bounds so often, its axis is logarithmic, so that both are seen.
 _FAR = 20.0
 #: Rates and times read better in larger units.
@@ -51,12 +51,11 @@ def course_figure(shown: Mapping[str, Any], plot: Sequence[str], small: bool = F
         series = [] if sides else series[:1]
     beside = None if small else shown.get("beside")
     rows = max(len(series) + len(sides), 1)
-    figure = study_figure(0.75 + 1.0 * rows + (0.45 if beside else 0))
-    if small:
-        figure.set_size_inches(WIDTH / 2, _SMALL)
+    figure = study_figure(SMALL)
     heights = [1.0] * rows + ([0.35] if beside else [])
     axes = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
     end = max((p[0] for points in shown["series"].values() for p in points), default=1.0)
+    names = 0
     for ax, name in zip(axes, [*series, *(None for _ in sides)], strict=False):
         if name is None:
             _sides(ax, sides[0])
@@ -67,7 +66,8 @@ def course_figure(shown: Mapping[str, Any], plot: Sequence[str], small: bool = F
         for at in inside.values():
             ax.axvline(at, color="#444444", linewidth=0.6, linestyle=":")
         if ax is axes[0]:
-            _named(ax, inside, end)
+            names = _named(ax, inside, end)
+    legend = 0
     for variable, changes in [*shown["states"].items()][:1]:
         others = beside["states"].get(variable, []) if beside else []
         colours = state_colours(variable, (state for _, state in (*changes, *others)))
@@ -77,14 +77,15 @@ def course_figure(shown: Mapping[str, Any], plot: Sequence[str], small: bool = F
             _strip(axes[-1], colours, others, end)
             axes[-1].set_yticks([])
             axes[-1].set_ylabel(beside["what"], fontsize=7)
-        _legend_of_states(list(axes), grows=not small)
+        legend = _legend_of_states(list(axes), small)
     axes[-1].set_xlabel("time [s]")
     axes[-1].set_xlim(0, end)
+    placed(list(axes), small, legend, names=names, between=BETWEEN, below=BELOW, scale=sum(heights) / len(heights))
     return figure
 
 
-def _named(ax: Axes, moments: Mapping[str, float], end: float) -> None:
-    """Names of moments above the axes, in so many rows that none covers another."""
+def _named(ax: Axes, moments: Mapping[str, float], end: float) -> int:
+    """Names of moments above the axes, in so many rows that none covers another; how many."""
     # Letters of 7 points are 0.06 inches wide in the mean; the axes have about 0.8 of the figure's
     # width.
     letter = 0.06 / (0.8 * WIDTH) * end
@@ -97,6 +98,7 @@ def _named(ax: Axes, moments: Mapping[str, float], end: float) -> None:
             moment, (at, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 1 + 8 * row),
             textcoords="offset points", fontsize=7, ha="center", va="bottom",
         )  # fmt: skip
+    return len(rows)
 
 
 def _line(
@@ -167,42 +169,23 @@ def state_colours(variable: str, states: Iterable[str]) -> dict[str, str]:
 
 def _strip(ax: Axes, colours: Mapping[str, str], changes: Sequence[Sequence[Any]], end: float) -> None:
     """Coloured spans of the states behind the course."""
-    labelled: set[str] = set()
+    spans: dict[str, list[list[tuple[float, float]]]] = {}
     following = [*(t for t, _ in changes[1:]), end]
     for (begin, state), until in zip(changes, following, strict=True):
         if until > begin:
-            label = None if state in labelled else state
-            labelled.add(state)
-            ax.axvspan(begin, min(until, end), color=colours[state], linewidth=0, zorder=0, label=label)
+            last = min(until, end)
+            spans.setdefault(state, []).append([(begin, 0), (begin, 1), (last, 1), (last, 0)])
+    for state, of in spans.items():
+        strip = PolyCollection(
+            of, color=colours[state], linewidth=0, zorder=0, label=state, transform=ax.get_xaxis_transform()
+        )
+        ax.add_collection(strip, autolim=False)
 
 
-def _legend_of_states(axes: Sequence[Axes], grows: bool) -> None:
-    """Each state once, of all strips."""
+def _legend_of_states(axes: Sequence[Axes], small: bool) -> int:
+    """Each state once, of all strips; in how many rows."""
     drawn = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
-    if drawn:
-        _legend(axes[0].figure, list(drawn.values()), list(drawn), grows)
-
-
-def _legend(figure: Any, handles: Any, labels: Any, grows: bool) -> None:
-    """A legend above all axes, in rows that fit the width.
-
-    Args:
-        figure: of the axes.
-        handles: of the legend.
-        labels: of the legend.
-        grows: by the rows after the first; otherwise the axes get smaller.
-    """
-    longest = max((len(label) for label in labels), default=1)
-    # A column has the letters (0.05 inches each at 6 points), the handle and the gaps (0.45
-    # inches).
-    columns = max(1, min(len(labels), int(figure.get_figwidth() / (0.05 * longest + 0.45))))
-    if grows:
-        width, height = figure.get_size_inches()
-        figure.set_size_inches(width, height + 0.13 * (math.ceil(len(labels) / columns) - 1))
-    figure.legend(
-        handles, labels, loc="outside upper center", ncols=columns, frameon=False, fontsize=6, handlelength=1.4,
-        columnspacing=1.2,
-    )  # fmt: skip
+    return legend_above(axes[0].figure, list(drawn.values()), list(drawn), small)
 
 
 #: Of the candidate and then of each reference: colour and mark. The candidate's is filled.
@@ -226,9 +209,7 @@ def contest_figure(
     shown = [(metric, [p for p in points if metric.on(p["path"])]) for metric in metrics]
     most = max((len(of) for _, of in shown), default=1)
     long = most > (4 if small else 9)
-    figure = study_figure(0.5 + (1.2 + 0.5 * long) * len(metrics))
-    if small:
-        figure.set_size_inches(WIDTH / 2, _SMALL)
+    figure = study_figure(SMALL)
     axes = figure.subplots(len(metrics), 1, squeeze=False)[:, 0]
     for ax, (metric, of) in zip(axes, shown, strict=True):
         for k, control in enumerate(controls):
@@ -246,7 +227,12 @@ def contest_figure(
         ax.set_xlim(-0.5, max(len(of), 1) - 0.5)
         ax.tick_params(axis="x", labelsize=6 if long else 7, pad=1)
     drawn = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
-    _legend(figure, [drawn[c] for c in controls if c in drawn], [c for c in controls if c in drawn], grows=not small)
+    there = [c for c in controls if c in drawn]
+    legend = legend_above(figure, [drawn[c] for c in there], there, small)
+    # Letters of 6 points are 0.05 inches wide in the mean.
+    longest = max((len(p["path"]) for _, of in shown for p in of), default=0)
+    between = GAP + (0.05 * longest * math.sin(math.radians(60)) if long else 0.13)
+    placed(list(axes), small, legend, between=between + GAP, below=between)
     return figure
 
 
@@ -279,8 +265,7 @@ def front_figure(
     of = [p for p in points if y.on(p["path"])]
     if wanted.x == PATHS:
         return contest_figure([y], of, controls, small=True)
-    figure = study_figure(_SMALL)
-    figure.set_size_inches(WIDTH / 2, _SMALL)
+    figure = study_figure(SMALL)
     ax = figure.subplots()
     buffers = sorted({p.parameters[BUFFER] for p in case.paths if BUFFER in p.parameters and y.on(p.name)})
     buffers = [b for b in buffers if any(_x(wanted, case, p, "") == b for p in of)] if wanted.x == BUFFER else []
@@ -313,7 +298,8 @@ def front_figure(
         ax.set_xscale("log")
         for axis in (ax.xaxis.set_major_formatter, ax.xaxis.set_minor_formatter):
             axis(LogFormatter(minor_thresholds=(1, 0.4)))
-    _legend(figure, *ax.get_legend_handles_labels(), grows=False)
+    legend = legend_above(figure, *ax.get_legend_handles_labels(), small=True)
+    placed([ax], True, legend, between=0.0, below=BELOW)
     return figure
 
 
@@ -343,9 +329,12 @@ def _marks(ax: Axes, at: Sequence[float], entries: Sequence[Mapping[str, Any]], 
     lower = half if some_below else [min(h, e["mean"]) for h, e in zip(half, entries, strict=True)]
     place, sign = _LOOKS[k % len(_LOOKS)]
     colour = OKABE_ITO[place]
-    ax.errorbar(
-        at, [e["mean"] for e in entries], yerr=[lower, half], fmt=sign, markersize=4.5 if k == 0 else 3.5, color=colour,
-        mfc=colour if k == 0 else "white", linewidth=0.8, label=control,
+    means = [e["mean"] for e in entries]
+    bars = [[(x, m - low), (x, m + h)] for x, m, low, h in zip(at, means, lower, half, strict=True) if h]
+    ax.add_collection(LineCollection(bars, colors=colour, linewidth=0.8, zorder=2))
+    ax.plot(
+        at, means, sign, markersize=4.5 if k == 0 else 3.5, color=colour, mfc=colour if k == 0 else "white",
+        label=control, zorder=2,
     )  # fmt: skip
 
 

@@ -34,7 +34,8 @@ _METADATA: dict[str, dict[str, None]] = {
     "svgz": {"Date": None},
 }
 
-_RC: dict[Any, Any] = {
+#: What every figure has.
+STYLE: dict[Any, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": "#444444",
     "axes.labelsize": 8,
@@ -72,7 +73,7 @@ class Figure(_MplFigure):
         if form in _METADATA:
             kwargs["metadata"] = {**_METADATA[form], **(kwargs.get("metadata") or {})}
         kwargs.setdefault("dpi", 300)
-        with mpl.rc_context(_RC):
+        with mpl.rc_context(STYLE):
             super().savefig(fname, **kwargs)
 
     def content(self, form: str) -> bytes:
@@ -108,7 +109,7 @@ class _Housed(Figure):
 
     def add_subplot(self, *args: Any, **kwargs: Any) -> Any:
         """Axes in the house style; arguments as for matplotlib."""
-        with mpl.rc_context(_RC):
+        with mpl.rc_context(STYLE):
             axes = super().add_subplot(*args, **kwargs)
             axes.grid(True)
         return axes
@@ -121,7 +122,7 @@ def blank_figure(width: float, height: float) -> Figure:
         width: inches.
         height: inches.
     """
-    with mpl.rc_context(_RC):
+    with mpl.rc_context(STYLE):
         fig = _Housed(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(fig)
     return fig
@@ -141,7 +142,7 @@ def new_figure(
         width: inches; a column of a two-column paper is 3.5.
         height: inches; None: the golden ratio.
     """
-    with mpl.rc_context(_RC):
+    with mpl.rc_context(STYLE):
         fig = Figure(figsize=(width, height or width * GOLDEN), layout="constrained")
         FigureCanvasAgg(fig)
         axes = fig.add_subplot()
@@ -168,7 +169,7 @@ def legend(axes: Axes) -> None:
     if entries > LEGEND_MOST:
         axes.set_title(f"{entries} curves", loc="left", fontsize=7)
         return
-    with mpl.rc_context(_RC):
+    with mpl.rc_context(STYLE):
         made = axes.legend(
             loc="lower left",
             bbox_to_anchor=(0, 1.0),

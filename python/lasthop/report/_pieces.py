@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -84,18 +84,40 @@ def table_html(
 
 
 def svg_bytes(fig: Figure) -> bytes:
-    """The figure as SVG, the same bytes each time: fixed ids, no date."""
+    """The figure as SVG, the same bytes each time: fixed ids, no date.
+
+    `savefig` gives the same bytes, but draws twice: first without output, because drawing lays the
+    axes out. Here they are laid out without that.
+    """
     from matplotlib import rc_context
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    from lasthop.plot._style import STYLE
+    from lasthop.plot._style import Figure as Housed
 
     out = io.BytesIO()
-    with rc_context({"svg.hashsalt": "lasthop"}):
-        fig.savefig(out, format="svg", metadata={"Date": None})
+    before, engine, dpi = fig.canvas, fig.get_layout_engine(), fig.dpi
+    canvas = FigureCanvasSVG(fig)
+    try:
+        with rc_context(STYLE if isinstance(fig, Housed) else {"svg.hashsalt": "lasthop"}):
+            fig.dpi = _SVG_DPI
+            if engine is not None:
+                engine.execute(fig)
+                fig.set_layout_engine("none")
+            print_svg: Callable[..., None] = canvas.print_svg
+            print_svg(out, metadata={"Date": None})
+    finally:
+        fig.set_layout_engine(engine)
+        fig.dpi = dpi
+        fig.set_canvas(before)
     return out.getvalue()
 
 
 #: What stays as it is in the address of a figure: neither the end of an attribute nor of the
 #: address.
 _PLAIN = " !$()*+,/:;=?@[]^{|}~'"
+#: SVG is in points.
+_SVG_DPI = 72
 _NOT_DRAWN = re.compile(r"<!--.*?-->|<metadata>.*?</metadata>|<!DOCTYPE[^>]*>", re.DOTALL)
 _DECIMALS = re.compile(r"(?<![\w.])-?\d+\.\d{3,}")
 

@@ -20,7 +20,7 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNL
 from lasthop.campaign.figures._letters import POINTS, broken, families, line_count, widest_mm, width_mm
 from lasthop.campaign.figures._quantities import Positions, number, steps
 from lasthop.campaign.figures._spec import WIDTHS, FigureSpec
-from lasthop.plot._style import _RC, DASHES, OKABE_ITO, Figure
+from lasthop.plot._style import DASHES, OKABE_ITO, STYLE, Figure
 
 MM = 1 / 25.4
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -40,7 +40,7 @@ _SIZES = (
     "ytick.labelsize",
 )
 _STYLE: dict[Any, Any] = {
-    **_RC,
+    **STYLE,
     **dict.fromkeys(_SIZES, POINTS),
     "text.parse_math": False,  # a dollar sign in a label is one
     "axes.titlepad": 3.0,
