@@ -13,8 +13,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
+from matplotlib.collections import LineCollection
 
 import lasthop as lh
 from lasthop.cli import main
@@ -238,7 +240,9 @@ def test_labels_and_marks_of_a_comparative_figure_are_whole() -> None:
     low, _ = figure.axes[0].get_ylim()
     assert low < 0
     # The first control has a mean of 0 and an interval from -1 to 1: a share is not negative.
-    bars = [segment for c in figure.axes[0].collections for segment in c.get_segments()]
+    lines = [c for c in figure.axes[0].collections if isinstance(c, LineCollection)]
+    bars = [segment for c in lines for segment in c.get_segments()]
+    assert bars
     assert min(y for segment in bars for _, y in segment) == 0
 
 
@@ -254,7 +258,7 @@ def test_controls_of_one_buffer_stand_side_by_side() -> None:
     figure: Any = front_figure(SuiteFigure("t", "C", "buffer_bdp", "loss"), case, points(), CONTROLS)
     (axes,) = figure.axes
     assert [t.get_text() for t in axes.get_xticklabels()] == ["1", "4"]
-    at = [x for line in axes.lines for x in line.get_xdata()]
+    at = [x for line in axes.lines for x in np.asarray(line.get_xdata())]
     assert len(set(at)) == len(at) == 2 * len(CONTROLS)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator, ScalarFormatter
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: Colour by network and filled or hollow by size: the same in every figure.
 COLOURS = {"lte-am": "#0072b2", "lte-um": "#d55e00", "11ac": "#009e73"}
-FILLS = {1000: "full", 3000: "none"}
+FILLS: dict[int, Literal["full", "none"]] = {1000: "full", 3000: "none"}
 #: Lines of variants: dashes by group, and a colour and a mark of its own for each, because many lie
 #: upon another.
 GROUP_DASHES = {"loss-based": "-", "delay-based": "--", "loss-delay-based": ":"}

@@ -195,7 +195,7 @@ def _conditions(data: Data) -> list[tuple[str, int]]:
 
 def _dots(ax: Axes, means: Sequence[float], halves: Sequence[float], network: str, size: int) -> None:
     ax.errorbar(
-        means, range(len(means)), xerr=halves, fmt="o", color=COLOURS[network], fillstyle=FILLS[size],  # type: ignore[arg-type]
+        means, range(len(means)), xerr=halves, fmt="o", color=COLOURS[network], fillstyle=FILLS[size],
         markersize=4, capsize=2, linewidth=1,
     )  # fmt: skip
     dress(ax, "", "")

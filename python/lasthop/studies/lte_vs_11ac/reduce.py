@@ -62,7 +62,7 @@ def dropped_packets(run: Run, flows: pa.Table) -> float:
     fragmented, beside them.
     """
     drops = run.table("drops")
-    acks = drops.num_rows - float(column(flows, "lost_dropped").sum())
+    acks: float = drops.num_rows - float(column(flows, "lost_dropped").sum())
     return len(pc.unique(drops["packet"])) - acks
 
 

@@ -451,7 +451,8 @@ def figure_summary(data: Data) -> Figure:
 
 def _label(ax: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
     """Names beside points, where they cover neither a point nor one another."""
-    (x0, x1), (y0, y1) = ((min(p[i] for p in points), max(p[i] for p in points)) for i in (0, 1))
+    xs, ys = [x for x, _, _, _ in points], [y for _, y, _, _ in points]
+    (x0, x1), (y0, y1) = ((min(values), max(values)) for values in (xs, ys))
     ax.set_xlim(x0 - 0.05 * (x1 - x0), x1 + 0.15 * (x1 - x0))
     ax.set_ylim(y0 - 0.05 * (y1 - y0), y1 + 0.08 * (y1 - y0))
     (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
