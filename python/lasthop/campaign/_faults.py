@@ -16,7 +16,7 @@ Key = tuple[str, ...]
 
 
 class Faults:
-    """What is wrong with a campaign, so far."""
+    """The mistakes of a campaign that were found so far."""
 
     def __init__(self, file: CampaignFile) -> None:
         self._file = file
@@ -41,24 +41,24 @@ class Faults:
             message: what is wrong.
             help: what to do.
             at_key: the key itself is meant.
-            within: first and end of the characters that are meant, of a text.
+            within: the positions of the first character with the mistake and of the end, in a text.
         """
         fault = (key, message, help, at_key, within)
         if len(self._found) < MOST and fault not in self._found:
             self._found.append(fault)
 
     def error(self) -> LasthopError:
-        """All of them as one exception."""
+        """All mistakes as one exception."""
         return self._file.errors(self._found)
 
     def end(self) -> None:
-        """Raises what was found, if anything was."""
+        """Raises the mistakes, if there are any."""
         if self._found:
             raise self.error()
 
 
 def nearest(name: str, known: Iterable[str], otherwise: str | None = None, cutoff: float = 0.6) -> str:
-    """The remedy for an unknown name: the one that was probably meant, or all that there are."""
+    """The remedy for an unknown name: the name that was probably meant, or all names."""
     names = list(known)
     near = get_close_matches(name, names, 1, cutoff)
     if near:

@@ -1,8 +1,8 @@
 """Conditions on the labels of a campaign's axes, such as `not (aqm == 'none' and buffer > 100 kB)`.
 
 A closed language: names of axes, texts in quotes, numbers with or without a unit, `true`, `false`,
-the comparisons `== != < <= > >=`, `in [...]`, `and`, `or`, `not` and parentheses. Nothing in it
-reaches Python.
+the comparisons `== != < <= > >=`, `in [...]`, `and`, `or`, `not` and parentheses. Conditions have
+no access to Python.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 class FilterError(Exception):
-    """A mistake in a condition: what, the remedy, and the characters that are meant."""
+    """A mistake in a condition: a description, the remedy, and the characters with the mistake."""
 
     def __init__(self, what: str, help: str, span: tuple[int, int]) -> None:
         super().__init__(what)
@@ -48,7 +48,7 @@ class FilterError(Exception):
 
 @dataclass(frozen=True)
 class Known:
-    """What a condition needs of an axis."""
+    """The data of an axis that a condition needs."""
 
     labels: Sequence[Any]
     unit: str | None
@@ -81,7 +81,7 @@ def compile_filter(text: str, axes: Mapping[str, Known]) -> Test:
     """The condition as a function of a point's labels.
 
     Raises:
-        FilterError: it is none, or compares what cannot be compared.
+        FilterError: the text is not a condition, or compares values that cannot be compared.
     """
     if len(text) > _LONGEST:
         raise FilterError(f"the condition is longer than {_LONGEST} characters", "write several", (0, 1))

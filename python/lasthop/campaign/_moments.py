@@ -17,7 +17,7 @@ LARGEST = 1e300
 def moments(values: Sequence[float]) -> tuple[float, float]:
     """Mean and sample standard deviation (divisor n - 1), of correctly rounded sums.
 
-    Free of overflow and underflow.
+    The result has neither overflow nor underflow.
 
     Equal values have exactly their value as the mean and 0 as the deviation. One value has the
     deviation 0; without a value both are NaN.

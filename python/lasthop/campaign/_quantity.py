@@ -34,7 +34,7 @@ class Quantity:
     unit: str = ""
 
     def within(self, unit: str) -> Fraction | None:
-        """The number in another unit; None: it measures something else."""
+        """The number in another unit; None: the units measure different quantities."""
         if self.unit == unit:
             return self.number
         factor = _factor(self.unit, unit)
@@ -42,7 +42,7 @@ class Quantity:
 
 
 def quantity(value: object) -> Quantity | None:
-    """A number, or the quantity that a text means, such as `50 kB`; None: neither."""
+    """A number, or the quantity that a text names, such as `50 kB`; None: it is neither."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -57,7 +57,7 @@ def quantity(value: object) -> Quantity | None:
 
 
 def plain_number(text: str) -> Fraction | None:
-    """The number that digits mean; None where they are too many or it is too large."""
+    """The number of some digits; None where there are too many digits or it is too large."""
     number = Decimal(text.replace("_", ""))
     if len(text) > _MOST_DIGITS or abs(number.adjusted()) > _LARGEST_EXPONENT:
         return None
@@ -70,7 +70,7 @@ def known(unit: str) -> bool:
 
 
 def number_text(number: Fraction) -> str:
-    """The number as TOML writes it: exact where it has an end, else the nearest double."""
+    """The number in TOML: exact if its decimals are finite, else the nearest double."""
     if number.denominator == 1:
         return str(number.numerator)
     rest = number.denominator
@@ -85,7 +85,7 @@ def number_text(number: Fraction) -> str:
 
 
 def label(number: Fraction) -> int | float:
-    """The number as a label: whole where it is."""
+    """The number as a label; a whole number is written without a point."""
     return int(number) if number.denominator == 1 else float(number)
 
 

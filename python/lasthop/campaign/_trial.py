@@ -42,7 +42,7 @@ Reads = Mapping[str, Key]
 
 
 def common(base: Core, sets: Sequence[str], places: Sequence[Key], faults: Faults) -> Core | None:
-    """The base scenario with what the campaign sets in each run."""
+    """The base scenario with the values that the campaign sets in each run."""
     try:
         return base.with_set(sets)
     except LasthopError as error:
@@ -59,7 +59,7 @@ def common(base: Core, sets: Sequence[str], places: Sequence[Key], faults: Fault
 def check_points(
     base: Core, points: Sequence[Point], axes: Sequence[Axis], reads: Reads, faults: Faults, *, flags: bool = False
 ) -> None:
-    """Tries points; each mistake goes to the value of the axis that makes it, in the campaign file.
+    """Tries points; a mistake is reported at the axis value that causes it, in the campaign file.
 
     With `flags` remedies name options of the command line instead of keys of a file.
     """

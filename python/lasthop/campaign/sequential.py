@@ -199,11 +199,10 @@ class Rule:
             samples: the metric of each replication in order of seed, without gaps.
 
         Returns:
-            The replications at the next look, more than there are samples; None when the rule has
-            stopped. The
-            answer for some samples does not change when more follow: replications beyond the look
-                at which the rule
-            stops are not used, so an executor may run ahead without an effect on the result.
+            The number of replications at the next look, more than there are samples; None when the
+            rule has stopped. The answer for some samples does not change when more follow:
+            replications beyond the look at which the rule stops are not used, so an executor may
+            run ahead without an effect on the result.
 
         Raises:
             LasthopError: if a sample is not a finite number.

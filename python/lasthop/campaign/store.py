@@ -1,9 +1,9 @@
 """Finished runs on disk, by content: later campaigns find the runs that an earlier one made.
 
-    STORE/runs/ENGINE/XX/NAME.parquet   some finished runs: rows (run, item, name, value, reason,
-    content) STORE/damaged/                      files that were not whole, set aside
-    STORE/index.sqlite                  a cache of the rows, which `Store.index` makes anew from the
-    files
+    STORE/runs/ENGINE/XX/NAME.parquet   some finished runs:
+                                        rows (run, item, name, value, reason, content)
+    STORE/damaged/                      damaged files
+    STORE/index.sqlite                  a cache of the rows; `Store.index` makes it anew
 
 Only the files count. NAME is the digest of the file's content, XX its first two characters. A file
 is written under another name in the same folder, flushed to the disk (`fsync` of the file, then of

@@ -19,9 +19,9 @@ STEP = 10e-3
 
 
 def mahimahi(recording: Recording) -> bytes:
-    """An opportunity of 1500 octets a line, as a millisecond.
+    """One line for each opportunity of 1500 octets: a time in milliseconds.
 
-    The end of that in which they were received.
+    It is the end of the millisecond in which the octets were received.
     """
     octets = _per_step(recording, MILLISECOND)
     rows = ["time_s,mbps", *(f"{k * MILLISECOND:.3f},{o * 8e-6 / MILLISECOND:.6f}" for k, o in enumerate(octets))]
@@ -35,7 +35,7 @@ def mahimahi(recording: Recording) -> bytes:
 def netem_trace(recording: Recording) -> bytes:
     """Bandwidth by steps of 10 ms, as the crate `netem-trace` reads it.
 
-    Version 0.5, features `serde` and `human`.
+    The format is that of version 0.5 with the features `serde` and `human`.
     """
     rates = _per_step(recording, STEP) * 8 / STEP
     steps = [[f"{STEP * 1e3:.0f}ms", [f"{rate:.0f}bps"]] for rate in rates]

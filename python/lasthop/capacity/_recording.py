@@ -1,4 +1,4 @@
-"""What the last hop of a node carries while a sender always has data for it."""
+"""The capacity of a node's last hop, recorded while a sender always has data for it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SMALL = 40
 
 @dataclass(frozen=True)
 class Recording:
-    """What a node received.
+    """The packets that a node received.
 
     Args:
         scene: the scenario without the flows of the node.
@@ -38,11 +38,11 @@ class Recording:
         duration: length of the run [s].
         times: when each packet was received, rising [s].
         sizes: its octets of IP.
-        buffer: the most octets that stood in front of a packet of a TCP sender (CUBIC); None: it
-            lost nothing, so no limit was found.
+        buffer: the largest number of octets that were queued before a packet of a TCP sender
+            (CUBIC); None: the sender lost nothing, so no limit was found.
         least_delay: the least one-way delay of a small packet over an idle hop [s].
         back_delay: the mean one-way delay of a small packet against the data over an idle hop [s].
-        offered: what the sender offered [bit/s]; None for a TCP sender.
+        offered: the rate that the sender offered [bit/s]; None for a TCP sender.
     """
 
     scene: Scene
@@ -69,20 +69,20 @@ def record(
     under: str | None = None,
     base: Path | None = None,
 ) -> Recording:
-    """Runs the scenario with one flow at `node` in the place of its own.
+    """Runs the scenario with one flow at `node` instead of the node's own flows.
 
     Args:
         scenario: what is run; flows that do not end at `node` stay.
         node: the node whose last hop is recorded.
-        direction: "down" records what reaches the node, "up" what leaves it.
+        direction: "down" records packets to the node, "up" packets from it.
         peer: the other end of the flow; None: that of the first flow of the node.
         under: the congestion control of a TCP sender; None: UDP at a rate that the hop cannot
             carry.
         base: where relative paths in the scenario start.
 
     Raises:
-        LasthopError: the node has no flow and no peer; the hop carries whatever is offered; nothing
-            arrives.
+        LasthopError: the node has no flow and no peer is given, the hop carries any offered rate,
+            or no packet arrives.
     """
     stage = scene(scenario, node, peer, base)
     ahead, back = _idle_delays(stage, direction)

@@ -24,7 +24,7 @@ SHARES = (50, 95)
 class Measured:
     """One flow: goodput [bit/s], one-way delay of its data packets [s].
 
-    The delay at the percentiles of `SHARES`.
+    The delay is given at the percentiles of `SHARES`.
     """
 
     goodput: float
@@ -50,12 +50,12 @@ class Comparison:
 
     @property
     def goodput_error(self) -> float:
-        """Of the replay, as a share of the hop's."""
+        """The error of the replay's goodput, as a share of the hop's goodput."""
         return self.trace.goodput / self.hop.goodput - 1 if self.hop.goodput else float("nan")
 
     @property
     def delay_errors(self) -> tuple[float, ...]:
-        """Of the replay at each percentile, as a share of the hop's."""
+        """The error of the replay's delay at each percentile, as a share of the hop's delay."""
         return tuple(b / a - 1 for a, b in zip(self.hop.delay, self.trace.delay, strict=True))
 
 

@@ -125,7 +125,7 @@ def replay(
         seconds: duration of the run [s].
         seed: seed of its draws.
         delays: the least delay of a small packet with the data and against it [s].
-        buffer: what the queue before the trace holds [octets]; None: no limit.
+        buffer: limit of the queue before the trace [octets]; None: no limit.
         flow: the flow from "sender" to "receiver".
     """
     ahead, back = (f"{delay * 1e9:.0f} ns" for delay in delays)

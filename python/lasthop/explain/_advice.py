@@ -48,7 +48,7 @@ class Advice:
 
 @dataclass(frozen=True)
 class Tried:
-    """What a change did: numbers of the flow without and with it."""
+    """The effect of a change: numbers of the flow without and with it."""
 
     advice: Advice
     #: Column of the table `flows`, its value without the change and with it; None where the run
@@ -178,9 +178,9 @@ def _is_like(a: Advice, b: Advice) -> bool:
 
 
 def depth_of(budget: Budget, results: Results, row: dict[str, Any]) -> Callable[[Part], str]:
-    """For a part of a TCP flow, the most that waited at its place.
+    """For a part of a TCP flow, the largest amount of data that waited at its place.
 
-    If that is more than the path holds.
+    It is given only if it is more than the path can hold.
     """
     case = _Case(budget, results, row, scenario_of(results))
 
@@ -197,7 +197,8 @@ def try_advice(results: Results, flow: str, advice: list[Advice]) -> list[Tried]
     """Runs the scenario of `results` again with each change.
 
     Raises:
-        LasthopError: the results have no scenario, or it needs own code or files that are not here.
+        LasthopError: the results have no scenario, or the scenario needs code or files that do not
+            exist here.
     """
     from lasthop._scenario import Scenario
 

@@ -1,8 +1,8 @@
 """The budget of a flow of a run that was made without `output.explain`: estimated from samples.
 
-The rule is that of the exact budget (`_exact`); where octets are is taken from samples (`_sender`,
-`_samples`). What leaves the same traces in all samples is one cause, and a note says that they
-cannot be distinguished.
+The rule is that of the exact budget (`_exact`); the places of octets are estimated from samples
+(`_sender`, `_samples`). Stages that have the same effect on all samples are one cause, and a note
+says that they cannot be distinguished.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def estimated_budget(results: Results, row: dict[str, Any], start_ns: int | None
     None: from its start, to its end.
 
     Raises:
-        LasthopError: the flow never started, or nothing of it was recorded from which to estimate.
+        LasthopError: the flow never started, or no data for an estimate was recorded.
     """
     if row.get("start_s", 0.0) is None:
         raise mistake(f"flow '{row['flow']}' never started", "see its keys `start` and `autostart`")
@@ -97,7 +97,7 @@ def _estimate_tcp(
 
 
 def indistinct(budget: Budget) -> list[str]:
-    """What the samples cannot distinguish, once for each set of causes."""
+    """The causes that the samples cannot distinguish: one note for each set of causes."""
     shares: dict[tuple[str, ...], float] = {}
     places: dict[tuple[str, ...], dict[str, None]] = {}
     for part in budget.parts:

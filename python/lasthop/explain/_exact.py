@@ -1,21 +1,19 @@
 """The budget of a flow from the tables `stages`, `limits` and `packets`: exact to the nanosecond.
 
-Of a TCP flow each moment has one limit: what its sender was waiting for. While that is the
-application or the handshake, the moment is theirs. In all other cases octets are outstanding, and
-the rule is:
+For a TCP flow there is one limit at each moment: what its sender was waiting for. If this is the
+application or the handshake, the moment belongs to it. In all other cases octets are outstanding,
+and the rule is:
 
 1. While outstanding octets wait where the way is in use or blocked (a queue, a grant, the channel),
-the moment is
-   divided among the places where octets wait, by octets: a larger window would only have made more
-   of them wait there.
-2. Else each octet counts alike. Those that are held back (a retransmission below IP, a delayed ACK,
-an ACK that was
-   lost) have their share of the moment. The rest belongs to the sender's limit: with a larger
-   window, or a loss repaired sooner, more would have been on its way. If everything is sent, it
-   belongs to what the octets pass.
+   the moment is divided among the places where octets wait, by octets: a larger window would only
+   have made more of them wait there.
+2. Else each octet counts alike. Octets that are held back (a retransmission below IP, a delayed
+   ACK, an ACK that was lost) have their share of the moment. The rest belongs to the sender's
+   limit: with a larger window, or an earlier repair of a loss, more octets would have been in
+   flight. If everything is sent, the rest belongs to the places that the octets pass.
 
 An octet is outstanding from its sending until an acknowledgement of it reaches the sender;
-`_packets` says where it is. What has no place there has its share as `unaccounted`: the tables do
+`_packets` determines its place. The share of octets without a place is `unaccounted`: the tables do
 not fit each other, or a stage is missing.
 """
 
@@ -65,8 +63,8 @@ def exact_budget(
 
     None: from its start, to its end.
 
-    Its timeline has so many intervals. Of a TCP flow `progress` is called with the part of the work
-    that is done.
+    The number of intervals of its timeline is an argument. For a TCP flow `progress` is called with
+    the part of the work that is done.
 
     Raises:
         LasthopError: a table is missing or of another version, nothing of the flow is in the
@@ -137,7 +135,7 @@ def _ascending(values: Ints) -> Ints:
 
 
 def doubts(missing: int, doubled: int) -> list[str]:
-    """What a budget says of tables that do not fit each other."""
+    """The notes of a budget on tables that do not fit each other."""
     contradictions = []
     if missing:
         contradictions.append(f"in {missing / 1e9:g} s octets that were sent have no place")

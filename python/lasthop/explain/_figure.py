@@ -19,7 +19,7 @@ LEAST = 0.01
 
 
 def timeline_figure(budget: Budget, width: float = 7.16) -> Figure:
-    """What each moment of a flow went into, in percent, a colour for each cause.
+    """The causes of a flow's time in percent, over time, with a colour for each cause.
 
     Args:
         budget: a budget with a timeline.

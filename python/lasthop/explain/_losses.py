@@ -1,4 +1,4 @@
-"""Packets that were lost: where, why, and in what."""
+"""Packets that were lost: place, cause and PDU."""
 
 from __future__ import annotations
 
@@ -62,8 +62,9 @@ def losses_of(results: Results, row: dict[str, Any], start_ns: int, end_ns: int)
 def ways_of(sizes: NDArray[Any], row: dict[str, Any]) -> NDArray[np.str_]:
     """Whether each dropped packet of a flow was data or an ACK.
 
-    The table `drops` does not say. The row of `flows` counts those that were data. Where these are
-    some of a TCP flow's, sizes tell them apart if they lead to the same count.
+    The table `drops` does not say. The row of `flows` counts those that were data. If only some
+    packets of a TCP flow were data, their sizes distinguish data and ACKs, provided that this gives
+    the same count.
 
     Args:
         sizes: of all dropped packets of the flow [octets].

@@ -101,7 +101,7 @@ WORDS = {
 
 @dataclass(frozen=True, order=True)
 class Cause:
-    """Why time passed, and where."""
+    """A cause of elapsed time, and its place."""
 
     #: A key of `WORDS`; of an estimate also several with `|` between them, if samples cannot tell
     #: them apart.
@@ -121,7 +121,7 @@ class Cause:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What it may be: one, unless an estimate cannot distinguish."""
+        """The possible causes: one, unless an estimate cannot distinguish several."""
         return tuple(self.name.split("|"))
 
     @property
@@ -156,7 +156,7 @@ LAYERS = {"rlc-am": "RLC AM PDU", "rlc-um": "RLC UM PDU", "rlc-tm": "RLC TM PDU"
 
 @dataclass(frozen=True)
 class Pdu:
-    """A PDU that a packet was lost in: a row of the table `pdus`."""
+    """A PDU in which a packet was lost: a row of the table `pdus`."""
 
     layer: str
     direction: str
@@ -213,7 +213,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class Timeline:
-    """How much of each interval belongs to which cause."""
+    """The share of each cause in each interval."""
 
     #: Edges of the intervals [ns], one more than there are intervals.
     edges_ns: list[int]
@@ -223,7 +223,7 @@ class Timeline:
 
 @dataclass(frozen=True)
 class Budget:
-    """What the time of a flow went into.
+    """The time of a flow, divided among causes.
 
     The times of `parts` add up to `whole_ns` exactly. Of a TCP flow the whole is the time from the
     opening of the connection to the end of the transfer (or the requested part of it); of

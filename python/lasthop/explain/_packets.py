@@ -8,10 +8,10 @@ it has one place at each moment:
   octets before it are missing, `delayed-ack` then);
 - that of the ACK, until it arrives; if another ACK arrives first, only until that one leaves; if
   the ACK is lost, it is `ack-lost` until an ACK leaves that arrives;
-- `lost`, from the loss of its packet until its octets are sent again; after that the new packet
-  stands for them.
+- `lost`, from the loss of its packet until its octets are sent again; after that their place is
+  that of the new packet.
 
-A packet that was sent again without need is outstanding as well.
+A packet that was retransmitted spuriously is outstanding as well.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NEVER = np.int64(np.iinfo(np.int64).max)
 
 
 class Packets:
-    """What is known of the packets of a flow, an array element for each packet with data."""
+    """The data on the packets of a flow, an array element for each packet with data."""
 
     def __init__(self, stages: pa.Table, packets: pa.Table, src: str, dst: str) -> None:
         received = arrivals(packets)
@@ -72,7 +72,7 @@ class Packets:
 
     @classmethod
     def of(cls, results: Results, row: dict[str, Any]) -> Packets:
-        """Those of the flow of a row of `flows`.
+        """The packets of the flow of a row of `flows`.
 
         Raises:
             LasthopError: a table or a column is missing.

@@ -1,4 +1,4 @@
-"""Which places of a run lie on the way of a flow, as far as the scenario in its manifest says."""
+"""The places of a run on the way of a flow, as far as the scenario in its manifest shows them."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 `queues`, `rlc` with `radio`, and `wifi`.
 
-A sample says what was so at one moment. Some stages leave the same traces in it: they are one cause
-then, whose name has all of them (`scheduling-request|grant-wait`). The table `events` says when a
+A sample is the state at one moment. Some stages have the same effect on samples: they are one
+cause, whose name has all of them (`scheduling-request|grant-wait`). The table `events` says when a
 UE's link was interrupted.
 """
 
@@ -64,9 +64,9 @@ Place = tuple[str, str, "str | None", str]
 
 @dataclass
 class Stock:
-    """What of a flow waits at a moment, by cause.
+    """The part of a flow that waits at a moment, by cause.
 
-    Octets of its data, and packets with its acknowledgements.
+    It is counted in octets of data, and in packets with acknowledgements.
     """
 
     sharers: Sharers
@@ -79,7 +79,7 @@ class Stock:
     acks: dict[Cause, float] = field(default_factory=lambda: defaultdict(float))
 
     def add(self, name: str, place: Place, octets: float, packets: float) -> None:
-        """What waits at a place for a reason, the flow's and that of others."""
+        """Adds the data that waits at a place for a reason: that of the flow and that of others."""
         table, where, direction, way = place
         own = self.sharers.own(table, where, direction, self.packets[way or "data"], self.moment)
         self.least = min(self.least, own)
@@ -110,7 +110,7 @@ class _Sampled:
 
 
 class Waiting:
-    """What waits on the way of a flow at each moment."""
+    """The data that waits on the way of a flow at each moment."""
 
     def __init__(self, results: Results, row: dict[str, Any]) -> None:
         self._results = results
@@ -159,7 +159,7 @@ class Waiting:
         return self._route.queues.get(place)
 
     def at(self, moment: int, data: float, acks: float) -> Stock:
-        """What of the flow waits at the sample that is the first not before a moment, or the last.
+        """The waiting part of the flow at the first sample from a moment on, or at the last one.
 
         Args:
             moment: nanoseconds.
@@ -185,7 +185,7 @@ class Waiting:
 
     @property
     def too_few(self) -> str:
-        """That too few samples say where the flow waits; empty: enough do, or none."""
+        """A note that too few samples show where the flow waits; empty: enough do, or none."""
         n = len(self._filled)
         if not 0 < n < ENOUGH:
             return ""
@@ -193,7 +193,7 @@ class Waiting:
         return f" Only {what} something of the flow that waits: where it waits is uncertain, and no place gets advice."
 
     def interrupted(self, moment: int) -> str | None:
-        """The UE on the way whose link is taken away at a moment."""
+        """The UE on the way whose link is interrupted at a moment."""
         return next((ue for ue, since, until in self.interruptions if since <= moment < until), None)
 
     def _add_bearer(self, stock: Stock, r: dict[str, Any], moment: int) -> None:

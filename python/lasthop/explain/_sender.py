@@ -1,12 +1,12 @@
-"""What the time of a TCP sender went into, estimated from samples.
+"""The time of a TCP sender, divided among causes, estimated from samples.
 
 The samples are those of the table `tcp` and those of queues.
 
-A sample stands for the time since the one before it. It says how many octets are outstanding, and
-how many of them have arrived (`bytes_arrived`): those are at the receiver or in acknowledgements,
-the others in packets. Of what has arrived and is in no queue, the part beyond what the way back
-holds at the flow's rate is held by the receiver; or its ACK was lost, if `drops` has one since the
-sender's last advance.
+A sample represents the time since the one before it. It has the number of outstanding octets, and
+how many of them have arrived (`bytes_arrived`): these are at the receiver or in acknowledgements,
+the others in packets. Of the octets that have arrived and are in no queue, those beyond the
+capacity of the way back at the flow's rate are held by the receiver; or their ACK was lost, if
+`drops` has one since the sender's last advance.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ class Sender:
         return [*self._at.tolist(), *outages, *(t for pair in self._silences for t in pair)]
 
     def shares(self, a: int, b: int) -> dict[Cause, int]:
-        """What the time between two moments is divided among, by weight.
+        """The causes among which the time between two moments is divided, by weight.
 
-        There is no cut in between.
+        There is no cut between the two moments.
         """
         if a < self.opened:
             return {Cause("handshake"): 1}

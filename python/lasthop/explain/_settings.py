@@ -1,4 +1,4 @@
-"""What the scenario of a run says of a flow's TCP."""
+"""The TCP settings of a flow in the scenario of a run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def flow_table(scenario: dict[str, Any], flow: str) -> str:
 def tcp_setting(scenario: dict[str, Any], flow: str, key: str) -> str | None:
     """A value of the flow's TCP as text, as the scenario or its profile has it.
 
-    None: neither does.
+    None: neither has it.
     """
     table = scenario.get("flow", {}).get(flow_table(scenario, flow), {})
     tcp = table.get("tcp", {}) if isinstance(table, dict) else {}
@@ -42,7 +42,7 @@ def _profiles() -> dict[str, dict[str, str]]:
 
 
 def octets_of(text: str | None) -> int | None:
-    """Octets of a size such as `64 kB`; None: it is none."""
+    """Octets of a size such as `64 kB`; None: the text is not a size."""
     match = re.fullmatch(r"\s*([\d.]+)\s*([A-Za-z]+)\s*", text or "")
     if match is None or match[2] not in UNITS:
         return None

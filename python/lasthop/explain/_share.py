@@ -1,4 +1,4 @@
-"""Division of time among what shares it, in whole nanoseconds."""
+"""Division of time among several causes, in whole nanoseconds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def divide(length: Ints, weights: Ints) -> Ints:
 
     Args:
         length: one length for each column, not negative.
-        weights: a row for each that shares, a column for each length; not negative.
+        weights: a row for each recipient, a column for each length; not negative.
 
     Returns:
         As `weights`; where a column has weight, it adds up to the length.
@@ -64,7 +64,7 @@ class Stays:
         return cls(*(np.concatenate([getattr(s, name) for s in several]) for name in ("start", "end", "key", "weight")))
 
     def within(self, start: int, end: int) -> Stays:
-        """What of them is between two moments."""
+        """The parts of them between two moments."""
         a, b = np.maximum(self.start, start), np.minimum(self.end, end)
         kept = (a < b) & (self.weight > 0)
         return Stays(a[kept], b[kept], self.key[kept], self.weight[kept])
@@ -74,7 +74,7 @@ def sweep(stays: Stays, keys: int, moments: Ints, take: object) -> None:
     """Walks through time.
 
     Args:
-        stays: what is where; all ends are among `moments`.
+        stays: weights with place and time; all ends are among `moments`.
         keys: how many places there are.
         moments: ascending moments between which nothing changes.
         take: is called with (first, weights): the number of the first interval of a chunk, and the

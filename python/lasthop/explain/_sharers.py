@@ -1,8 +1,8 @@
-"""How much of what waits at a place is a flow's own, where others pass the place too.
+"""The share of a flow in the data that waits at a place that other flows pass too.
 
-What a flow has at a place is taken to be in proportion to what it has on its way: of a TCP flow the
-octets that are outstanding at that moment, of a UDP flow the product of its mean rate and its mean
-delay (Little's law).
+It is assumed to be in proportion to the flow's data in flight: for a TCP flow the octets that are
+outstanding at that moment, for a UDP flow the product of its mean rate and its mean delay (Little's
+law).
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class Sharers:
         self._places: dict[tuple[str, str, str | None], tuple[float, list[_Steps]]] = {}
 
     def own(self, table: str, place: str, direction: str | None, packets: float, moment: int) -> float:
-        """The share of what waits at a place that belongs to one flow, 0 to 1.
+        """The share of one flow in the data that waits at a place, 0 to 1.
 
-        The flow has so many packets on its way.
+        It depends on the number of the flow's packets in flight.
         """
         key = (table, place, direction)
         if key not in self._places:

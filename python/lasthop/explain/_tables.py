@@ -28,7 +28,8 @@ RECORD = "run the scenario again with `--set output.explain=true`"
 def nanoseconds(seconds: NDArray[np.float64]) -> NDArray[np.int64]:
     """Times of a table in whole nanoseconds.
 
-    What was a whole number before it was divided is one again.
+    A time that was a whole number of nanoseconds before its conversion to seconds is the same
+    number again.
     """
     return np.rint(np.asarray(seconds, np.float64) * 1e9).astype(np.int64)
 
@@ -86,7 +87,7 @@ def flow_row(results: Results, flow: str | None) -> dict[str, Any]:
     """The row of a flow in the table `flows`.
 
     Raises:
-        LasthopError: no such flow; or none is named and there are several or none.
+        LasthopError: there is no such flow, or no flow is named and there are several or none.
     """
     rows = _flow_rows(results)
     if flow is None:
@@ -116,7 +117,7 @@ def scenario_of(results: Results) -> dict[str, Any]:
 def without_capture(text: str) -> str:
     """A scenario without `[output.capture]`, for a run without a folder that the file could be in.
 
-    A text that cannot be read is returned as it is: its reader says what is wrong.
+    A text that cannot be read is returned unchanged: its reader reports the mistake.
     """
     try:
         tables = tomllib.loads(text)

@@ -1,8 +1,8 @@
-"""The ways of packets from the table `stages`: for each packet the one life that counts.
+"""The ways of packets from the table `stages`: for each packet the one way that counts.
 
-A packet may be cut into fragments and copied on its way. Of these the way of a packet is that of
-the fragment that completes it, or of the copy that arrives first, and before that of what it was
-made from.
+A packet may be cut into fragments and copied on its way. The way of the packet is then that of the
+fragment that completes it, or of the copy that arrives first, and before that the way of the packet
+from which this was made.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a format hands over to be written."""
+"""The content that a format returns for writing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Content:
-    """The files of an export and what is to be said of them."""
+    """The files of an export and the notes on them."""
 
     #: First line of the README.
     title: str

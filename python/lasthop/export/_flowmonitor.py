@@ -112,7 +112,7 @@ class FlowStats:
 def flowmonitor_content(results: Results) -> Content:
     """`flowmon.xml`: exact where the table `packets` was recorded, else estimated.
 
-    The estimate is from the table `flows`.
+    The estimate is made from the table `flows`.
     """
     rows = needed(results, "flows", _FLOW_COLUMNS).to_pylist()
     tuples = five_tuples(rows)

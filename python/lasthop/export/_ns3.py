@@ -170,7 +170,7 @@ class Cells:
 
     @classmethod
     def of(cls, results: Results) -> Cells:
-        """From the tables of a run; without `radio` nothing is known."""
+        """The cells from the tables of a run; without `radio` no cell is known."""
         if "radio" not in results.table_names:
             return cls([], {}, {})
         table = needed(results, "radio", ("time_s", "ue", "cell", "direction"))

@@ -1,8 +1,8 @@
-"""What TCP senders did as qlog.
+"""The events of TCP senders as qlog.
 
-The IETF's schema as JSON and JSON-SEQ, and the older form that qvis reads.
+The formats are the IETF's schema as JSON and JSON-SEQ, and the older form that qvis reads.
 
-The drafts define events of QUIC and HTTP/3, none of TCP. The events here have a schema of their
+The drafts define events of QUIC and HTTP/3, but none of TCP. The events here have a schema of their
 own, `tcp.cddl` beside this file, in the namespace `tcp`. Names and fields are those of the QUIC
 events wherever TCP has the same quantity, so that a QUIC sender will differ from a TCP sender in
 the namespace alone.

@@ -1,4 +1,4 @@
-"""What TCP senders did, event by event, from the tables `tcp`, `packets` and `events`."""
+"""The events of TCP senders, from the tables `tcp`, `packets` and `events`."""
 
 from __future__ import annotations
 

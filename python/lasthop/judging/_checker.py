@@ -84,7 +84,7 @@ class Checker:
         """Checks an expression that must hold or not.
 
         Raises:
-            ExpressionError: it has a mistake, or comes to something else.
+            ExpressionError: it has a mistake, or is not a condition.
         """
         kind = self.kind(tree)
         if kind == CONDITION:
@@ -109,7 +109,7 @@ class Checker:
             )  # fmt: skip
 
     def can_fail(self, tree: Tree) -> None:
-        """Checks that a comparison with a bound does not hold for every value that there is.
+        """Checks that a comparison with a bound does not hold for every possible value.
 
         Raises:
             ExpressionError: it always holds.
@@ -141,7 +141,7 @@ class Checker:
         return any(map(self.reads, parts_of(tree)))
 
     def kind(self, tree: Tree) -> str:
-        """What a part comes to.
+        """The kind of a part.
 
         Raises:
             ExpressionError: it has a mistake.

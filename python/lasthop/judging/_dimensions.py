@@ -1,12 +1,12 @@
-"""What the parts of case expressions measure.
+"""The quantities of the parts of case expressions.
 
 Times are not compared with rates, nor shares with octets.
 
-A number without a unit takes the quantity of what it stands beside, since variables have the units
-of the table `cc`. A factor without a unit may turn octets into bits or packets, or stand for a time
-(`/ 10` for 10 s). A product with one is refused only where both sides have a time, and different
-powers of it: a rate beside a time. Products of quantities with units are compared exactly: a rate
-times a time is data in bits, and not compared with octets.
+A number without a unit takes the quantity of the operand beside it, because variables have the
+units of the table `cc`. A factor without a unit may convert octets to bits or packets, or represent
+a time (`/ 10` for 10 s). A product with such a factor is refused only where both sides have a time,
+with different powers: a rate beside a time. Products of quantities with units are compared exactly:
+a rate times a time is data in bits, and not compared with octets.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ _REMEDY = (
 
 
 class Dimensions:
-    """Finds what each part of an expression measures, after the checker has found its kinds.
+    """Finds the quantity of each part of an expression, after the checker has found its kinds.
 
     Args:
         names: what may be used.
@@ -309,7 +309,7 @@ def agreed(paths: list[Mapping[str, tuple[int, int]]]) -> dict[str, tuple[int, i
 
 
 def of_unit(unit: str) -> Quantity:
-    """What a unit of the language measures."""
+    """The quantity of a unit of the language."""
     return _of_powers(*DIMENSIONS[unit])
 
 

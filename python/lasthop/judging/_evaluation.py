@@ -1,4 +1,4 @@
-"""Works case expressions out over a run."""
+"""Evaluates case expressions over a run."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _ELEMENTWISE: dict[str, Callable[[Any], Any]] = {
 
 
 class Evaluation:
-    """Works expressions out over a run.
+    """Evaluates expressions over a run.
 
     Args:
         recording: the judged flow.
@@ -68,7 +68,7 @@ class Evaluation:
         self._shares = Shares(recording.run)
 
     def of(self, tree: Tree) -> Found:
-        """What an expression comes to."""
+        """The value of an expression."""
         if isinstance(tree, Number):
             return tree.value
         if isinstance(tree, Text):
@@ -104,7 +104,7 @@ class Evaluation:
         return math.inf if name == "inf" else float(self._parameters[name])
 
     def meant(self, name: str) -> Tree | None:
-        """The expression of a name of `[case.let]`; None: it is none."""
+        """The expression of a name of `[case.let]`; None: it is not such a name."""
         return self._names.let.get(name)
 
     def variable(self, name: str) -> Steps:

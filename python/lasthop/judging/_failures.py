@@ -1,4 +1,4 @@
-"""What a check compares over an interval, and where one that does not hold breaks first."""
+"""What a check compares over an interval, and the first time at which a check does not hold."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def broken(evaluation: Evaluation, recording: Recording, tree: Tree) -> dict[str
         tree: the check; it does not hold.
 
     Returns:
-        `time_s`, `values` of what is compared there by their texts, and `sides`: the courses of
-        both sides in the interval where they decide. None: the check has no such part.
+        `time_s`, `values` of the compared expressions by their texts, and `sides`: both sides over
+        time in the interval where they decide. None: the check has no such part.
     """
     call = _condition(evaluation, tree)
     if call is None:

@@ -1,6 +1,7 @@
-"""Whether a case's expressions can be known in a run: its tables are recorded, its moments exist.
+"""Whether a case's expressions can have a value in a run.
 
-What is not so is not known in any run: a mistake of the case, found before the first one.
+For this the tables must be recorded and the moments must exist. Otherwise the value is not known in
+any run: a mistake of the case, which is found before the first run.
 """
 
 from __future__ import annotations

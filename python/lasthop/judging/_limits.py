@@ -1,4 +1,4 @@
-"""Whether the buffers of the ends held a judged flow back, in the place of its control."""
+"""Whether the buffers of the ends, and not its control, limited a judged flow."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ _COLUMNS = (
 def held_back(scenario: Scenario, run: Results, recording: Recording, mss: float) -> str | None:
     """Why the ends' buffers limited a judged flow while it was measured; None: they did not.
 
-    A flow whose receiver acknowledges ahead (`ack_ahead`) is left out: its sender sees no loss, so
-    that its window is the only end of its growth.
+    A flow whose receiver acknowledges ahead (`ack_ahead`) is left out: its sender detects no loss,
+    so that only the window limits its growth.
 
     By samples of the table `tcp` in the last two thirds of the run: the window had room for a
     segment, and the receiver's window had none, or nothing waited in the socket of an application

@@ -1,4 +1,4 @@
-"""The paths of cases: what a case gives of each, and what follows from it."""
+"""The paths of cases: the values that a case gives for each, and derived values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PACKET = MSS + HEADERS
 
 @dataclass(frozen=True)
 class CasePath:
-    """A path of a case: what stands in braces, and scenario keys of its own."""
+    """A path of a case: values for the names in braces, and scenario keys of its own."""
 
     name: str
     #: Values of `{name}`: seconds, bit/s, octets, packets, counts.
@@ -35,7 +35,7 @@ class CasePath:
 def derived(
     values: Mapping[str, float], dimensions: Mapping[str, tuple[int, int]]
 ) -> tuple[dict[str, float], dict[str, tuple[int, int]]]:
-    """The values of a path with those that follow: `bdp`, `ref`, `mss`, `buffer`."""
+    """The values of a path with the derived ones: `bdp`, `ref`, `mss`, `buffer`."""
     found, units = dict(values), dict(dimensions)
     bdp = values["rate"] * values["rtt"] / 8 / PACKET
     given = "buffer_bdp" in values

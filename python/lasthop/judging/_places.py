@@ -1,4 +1,4 @@
-"""TOML with the place of every value, so that a mistake in a case is shown where it stands."""
+"""TOML with the place of every value, so that a mistake in a case is shown at its place."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Places:
         name: what messages call it.
 
     Raises:
-        LasthopError: it is no TOML.
+        LasthopError: the text is not TOML.
     """
 
     def __init__(self, text: str, name: str) -> None:
@@ -64,7 +64,7 @@ class Places:
         """Reads a file.
 
         Raises:
-            LasthopError: it cannot be read, is too large, is no UTF-8 or no TOML.
+            LasthopError: the file cannot be read, is too large, or is not TOML in UTF-8.
         """
         try:
             if (size := path.stat().st_size) > _MOST_OCTETS:

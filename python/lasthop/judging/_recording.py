@@ -1,4 +1,4 @@
-"""What a run has recorded of a flow: variables as steps over instants, events.
+"""The records of a run on a flow: variables as steps over instants, and events.
 
 Also arithmetic over them.
 
@@ -29,7 +29,7 @@ Whole: TypeAlias = "npt.NDArray[np.int64]"
 
 @dataclass(frozen=True)
 class Unknown:
-    """There is no value; why, in words."""
+    """There is no value; the text gives the reason."""
 
     why: str
 
@@ -112,7 +112,7 @@ class Recording:
 
     @cached_property
     def acks(self) -> Whole:
-        """The instants of ACKs: those in which something was acknowledged."""
+        """The instants of ACKs: those in which octets were acknowledged."""
         places = [self._rows_of(name) for name in ("snd_una", "delivered") if name in self._names]
         found = np.unique(np.concatenate([self._instants[p] for p in places])) if places else np.zeros(0, int)
         return found[found > 0]
@@ -152,7 +152,7 @@ class Recording:
         return Moment(float(row), int(self._instants[row]), float(self._times[row]))
 
     def moment(self, time_s: float) -> Moment:
-        """The moment after all that has happened up to a time."""
+        """The moment after all events up to a time."""
         instant = int(np.searchsorted(self.times, time_s, side="right")) - 1
         row = int(np.searchsorted(self._times, time_s, side="right")) - 0.5
         return Moment(row, max(instant, 0), time_s)
@@ -259,7 +259,7 @@ def _last_of(instants: Whole, values: Floats, what: str) -> Steps:
 
 
 def joined(parts: Sequence[Steps | float], combine: Callable[..., Any], what: str) -> Steps:
-    """Values that are worked out of others, at each instant where one of those changes."""
+    """Values that are computed from others, at each instant where one of those changes."""
     steps = [p for p in parts if isinstance(p, Steps)]
     samples = [p for p in steps if p.sampled]
     # A value that is known at some instants only makes the result such a one.

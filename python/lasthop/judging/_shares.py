@@ -1,11 +1,11 @@
-"""What flows get of a path, by intervals of time.
+"""The shares of flows in a path, by intervals of time.
 
-Goodput, loss, time in queues, evenness, starvation.
+They are goodput, loss, time in queues, evenness and starvation.
 
-Goodput is payload acknowledged, by samples of the table `tcp`: an interval's ends are the last ones
-up to them. Of a media flow it is what its RTP packets carry to the receiver, headers of 12 octets
-included, by samples of `media`. Loss and time in queues are those of the table `windows`, of the
-windows that lie in an interval as a whole.
+Goodput is acknowledged payload, from samples of the table `tcp`: for the ends of an interval the
+last samples up to them are used. For a media flow it is the payload of the RTP packets that arrive,
+headers of 12 octets included, from samples of `media`. Loss and time in queues are those of the
+table `windows`, of the windows that lie in an interval as a whole.
 """
 
 from __future__ import annotations
@@ -247,9 +247,9 @@ class Shares:
     ) -> float | Unknown:
         """Seconds until the goodput stays close to `rate` for `hold_s`; to the end if never.
 
-        Close is within the share `within`.
+        Close means within the share `within`.
 
-        The time counts to the beginning of those intervals.
+        The time ends at the beginning of these intervals.
         """
         found = self._goodputs(pattern, length_s, from_s, to_s)
         if isinstance(found, Unknown):

@@ -144,7 +144,7 @@ def parse(text: str) -> Tree:
     """The tree of an expression.
 
     Raises:
-        ExpressionError: it is none; the exception has the place and the remedy.
+        ExpressionError: the text is not an expression; the exception has the place and the remedy.
     """
     return _Parser(text).whole()
 
@@ -388,7 +388,7 @@ def parts_of(tree: Tree) -> tuple[Tree, ...]:
 
 
 def left_of(tree: Tree) -> Tree | None:
-    """The side of a check whose value is shown: what is compared."""
+    """The side of a check whose value is shown: the compared expression."""
     if isinstance(tree, Compare):
         return tree.terms[0] if not isinstance(tree.terms[0], (Number, Text)) else tree.terms[1]
     return tree.of if isinstance(tree, Within) else None

@@ -1,4 +1,4 @@
-"""Where the course of a variable would cross the bound of a check, other things being equal."""
+"""The values at which a variable would cross the bound of a check, other values unchanged."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _MOST = 6
 def thresholds(evaluation: Evaluation, checks: Sequence[Check], plotted: Collection[str]) -> list[dict[str, Any]]:
     """The bounds that checks set to variables of a figure.
 
-    A comparison with one value of a variable's course (such as its largest in an interval) holds or
-    not by this value: the bound is where that changes. So does each value in the interval of an
-    `all(...)`.
+    A comparison with one value of a variable over time (such as its largest in an interval) depends
+    on this value: the bound is the value at which the result changes. The same applies to each
+    value in the interval of an `all(...)`.
 
     Args:
         evaluation: of the run.

@@ -1,4 +1,4 @@
-"""What is judged, and the variables of the table `cc` that built-in controls expose."""
+"""The kinds of judged controls, and the variables of the table `cc` of built-in controls."""
 
 from __future__ import annotations
 
@@ -50,9 +50,10 @@ def known_variables(kind: str = CONGESTION) -> dict[str, bool]:
 
 
 def declared(observables: Iterable[str], kind: str = CONGESTION) -> dict[str, bool]:
-    """What a case declares: name, and whether it is a state.
+    """The variables that a case declares: name, and whether it is a state.
 
-    States (`"NAME: text"`) are decided by built-in controls.
+    For variables of built-in controls, the control determines whether it is a state
+    (`"NAME: text"`).
     """
     known = known_variables(kind)
     pairs = [name.partition(":") for name in observables]

@@ -12,7 +12,7 @@ NOTHING = 1e-12
 def number(value: Any) -> str:
     """A value of a check: five digits at most, a dash where there is none.
 
-    0 for what rounding has left of a 0.
+    A value that differs from 0 only by rounding is 0.
     """
     if value is None:
         return "–"

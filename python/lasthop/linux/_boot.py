@@ -1,4 +1,4 @@
-"""Boots the kernel and waits for what runs in it."""
+"""Boots the kernel and waits for the program in it."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ def boot(
         program: a command of the host, whose files the guest has.
         seed: seeds the guest's random numbers.
         limit: wall time after which the guest is ended [s].
-        memory: of the guest, as the kernel takes it.
+        memory: memory of the guest, in the notation of the kernel.
         watch: called while the guest runs.
         stop: called at Ctrl-C and at the limit, before the guest gets some time to end by itself.
 
     Returns:
-        What the console shows.
+        The text of the console.
 
     Raises:
         LimitError: it has run for longer than `limit`.

@@ -54,7 +54,7 @@ int main(void)
 
 
 class Kernel(NamedTuple):
-    """A kernel and what it was built from."""
+    """A kernel and the sources from which it was built."""
 
     #: The program.
     path: Path

@@ -1,8 +1,8 @@
-"""What is changed in the sources of Linux 6.1 before they are built.
+"""The changes in the sources of Linux 6.1 before they are built.
 
-What has no setting: the rate of the timer tick, the room for the host's floating-point state, what
-the guest gets when it asks its host for random numbers, and what makes its clock move. A source in
-which a line to be changed is absent is refused.
+They concern properties for which there is no setting: the rate of the timer tick, the room for the
+host's floating-point state, the random numbers that the guest gets from its host, and the advance
+of its clock. A source without a line to be changed is refused.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ _FAILED = """extern int time_travel_waits(void);
 
 
 def edits(xsave: int) -> list[Edit]:
-    """Those for a host whose XSAVE area has `xsave` octets.
+    """The edits for a host whose XSAVE area has `xsave` octets.
 
     The host's kernel refuses to set fewer (EFAULT), and the guest's first process ends.
     """

@@ -57,14 +57,14 @@ def run(
         replace: an earlier run's results may be replaced.
         capture: a file for a packet capture; an earlier one is replaced.
         limit: wall time after which the guest is asked to end [s].
-        watch: called about every 50 ms; what it raises ends the guest.
+        watch: called about every 50 ms; an exception that it raises ends the guest.
         progress: called with the share of the scenario's duration that has passed, above 0 to 1,
             whenever it has become larger.
 
     Raises:
         FolderInUseError: `out` holds something (with `replace`: something else than results).
-        LasthopError: what the kernel's sockets cannot carry, or the guest has failed, or its limit
-            has passed.
+        LasthopError: the scenario has something that the kernel's sockets cannot carry, the guest
+            has failed, or its limit has passed.
         KeyboardInterrupt: Ctrl-C has ended the run. After it and after the limit `out` has the
             results up to then, unless the guest did not end by itself.
     """

@@ -18,7 +18,7 @@ PREFIX = "lasthop-guest-"
 
 @contextlib.contextmanager
 def scratch() -> Iterator[Path]:
-    """A new folder in TMPDIR, removed behind it.
+    """A new folder in TMPDIR, which is removed at the end of the block.
 
     It is locked while it is in use, and the kernel unlocks it when the process ends. A folder
     without a lock was left by a program that a signal has ended: such folders are removed first.

@@ -1,4 +1,4 @@
-"""The figures of a run: `results.plot.cwnd()` and its siblings."""
+"""The figures of a run: `results.plot.cwnd()` and others."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Plots:
     ) -> Figure:
         """Round-trip time of the sender [ms].
 
-        Its smoothed estimate, and the samples as dots.
+        The figure has the smoothed estimate, and the samples as dots.
 
         Args:
             flow: which flows, by name or pattern; None: all that have samples.
@@ -173,7 +173,7 @@ class Plots:
     ) -> Figure:
         """Sequence trace of one TCP flow at its sender [bytes].
 
-        Data sent, retransmissions, acknowledgements.
+        It shows sent data, retransmissions and acknowledgements.
 
         Numbers count from the start of the stream, whatever time is shown. Needs `output.packets =
         true`.
@@ -219,11 +219,11 @@ class Plots:
         width: float = COLUMN_INCHES,
         height: float | None = None,
     ) -> Figure:
-        """What waits over time: the queues of links and the RLC buffers of radio bearers.
+        """Queue lengths over time: the queues of links and the RLC buffers of radio bearers.
 
         Args:
             queue: which, by name or pattern; a radio bearer's are called `"dch.downlink"`; None:
-                those that come to at least a tenth of the fullest.
+                those whose maximum is at least a tenth of the largest.
             t: time range (from, to) [s]; None at either end: as far as there is data.
             unit: "packets" or "bytes".
             width: inches.

@@ -1,6 +1,6 @@
 """The way of one packet through the radio, a lane per node.
 
-Requests, grants, reports, transmissions and decoding.
+It has requests, grants, reports, transmissions and decoding.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _labels(moments: list[Moment], start: float) -> dict[tuple[str, float], str]
 def timeline_figure(moments: list[Moment], width: float, height: float | None = None) -> Figure:
     """A lane per node, time in TTIs of 1 ms from the first moment on.
 
-    Arrows where something crosses the air.
+    Arrows show transmissions over the air.
     """
     start = moments[0].time_s
     nodes = list(dict.fromkeys(node for m in moments for node in (m.node, m.to) if node))

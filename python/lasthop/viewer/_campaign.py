@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def campaign_entry(results: CampaignResults) -> dict[str, Any]:
-    """What the index says of a campaign.
+    """The entry of a campaign in the index.
 
     Raises:
         LasthopError: its results are damaged.

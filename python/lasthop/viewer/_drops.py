@@ -21,7 +21,7 @@ MOST = 40
 
 
 def drops(results: Results) -> dict[str, Any] | None:
-    """How many packets of which flow were dropped where and why; None: the run does not say.
+    """Number of dropped packets by flow, place and cause; None: the run has no record of drops.
 
     A place on the radio has its direction where the flow and the kind of packet decide it.
     """

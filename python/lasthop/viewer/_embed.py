@@ -76,7 +76,7 @@ def standalone(runs: Mapping[str, Results], note: Callable[[str], None] = warnin
 
     Args:
         runs: runs by the labels that the page gives them; one or more.
-        note: is called with what is wrong with tables.
+        note: is called with a description of mistakes in tables.
 
     Raises:
         LasthopError: the manifest or the summary of a run cannot be read.
@@ -116,7 +116,7 @@ def standalone_campaign(entry: Mapping[str, Any], sections: str) -> str:
     """The page with a campaign in it.
 
     Args:
-        entry: what `campaign_entry` says of it.
+        entry: the result of `campaign_entry`.
         sections: sections of HTML that follow its charts; they are inserted as they are.
     """
     parts = (

@@ -1,6 +1,6 @@
-"""Which packets of a long run a file carries.
+"""The packets of a long run that a file contains.
 
-All that were sent in a few stretches around what happened in the run.
+They are all packets that were sent in a few stretches of time around events of the run.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def excerpt(results: Results, most: int, names: Sequence[str] = OF_PACKETS) -> E
         names: those of the tables of packets that can be read.
 
     Returns:
-        None: it has no packets, or all of them fit.
+        None: the run has no packets, or all of them fit.
 
     Raises:
         LasthopError: a table cannot be read.

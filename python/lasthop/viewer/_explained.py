@@ -46,7 +46,7 @@ QUICK_ROWS = 60_000
 
 
 def explainable(results: Results) -> dict[str, Any]:
-    """Which flows of a run the page explains, and whether that is done at once."""
+    """The flows of a run that the page explains, and whether it does so at once."""
     exact = _is_exact(results)
     names = ("stages", "limits", "packets") if exact else ("tcp",)
     try:
@@ -157,7 +157,7 @@ def _shares(timeline: Timeline, order: Sequence[int]) -> dict[str, Any]:
 def finer(results: Results, flow: str, start_s: float, end_s: float) -> dict[str, Any] | None:
     """The timeline of a part of a flow's time, with the cause and the place of each row.
 
-    None: there is none finer.
+    None: there is no finer timeline.
 
     Raises:
         LasthopError: the run has no such flow, or nothing of it in this time.

@@ -184,7 +184,7 @@ def _run(
 
 
 def missing(results: Results) -> list[str]:
-    """What is to be said of tables that the run wrote and that are missing now, if anything."""
+    """A note on tables that the run wrote and that are missing now, if any."""
     written = results.manifest.get("tables")
     names = [name for name in (written if isinstance(written, dict) else {}) if name not in results.table_names]
     remedy = "or run the scenario again."

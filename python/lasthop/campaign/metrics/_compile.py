@@ -1,7 +1,7 @@
 """From tree to computation: what fits together in a metric, and how to compute it.
 
-All that is wrong in a metric whatever the run is found here, before any run. What depends on the
-run is `Absent`.
+Mistakes in a metric that do not depend on the run are found here, before any run. A value that a
+run does not have is `Absent`.
 
 Sums are numpy's pairwise sums, whose order does not depend on the processor; a dot product's (BLAS)
 does.

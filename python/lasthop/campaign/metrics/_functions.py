@@ -24,8 +24,8 @@ class Stretch:
         """The window in this run.
 
         Raises:
-            Absent: it reaches over the end of the run, so that its mean would be that of another
-                window.
+            Absent: the window extends beyond the end of the run, so that its mean would be that of
+                another window.
         """
         run = tables.end()
         last = max((s for s in (self.start, self.end) if s is not None), default=None)

@@ -1,7 +1,7 @@
 """From text to tree: a recursive descent over tokens.
 
-Tables, columns and functions are looked up by name, so that a misspelt one is found where it
-stands. What fits together (kinds, rows, units) is checked by `_compile`.
+Tables, columns and functions are looked up by name, so that a misspelt one is reported at its
+place. `_compile` checks kinds, rows and units.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def parse(text: str) -> Node:
     """The tree of a metric.
 
     Raises:
-        Fault: the text is none.
+        Fault: the text is not a metric.
     """
     return _Parser(_tokens(text)).whole()
 

@@ -12,7 +12,7 @@ node says."""
 
 
 class Fault(Exception):  # noqa: N818 -- an answer of the parser, which `Metric.parse` makes an error of
-    """What is wrong at a place in the text."""
+    """A mistake at a place in the text."""
 
     def __init__(self, what: str, span: Span, help: str) -> None:
         super().__init__(what)

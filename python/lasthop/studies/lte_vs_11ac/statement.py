@@ -2,14 +2,15 @@
 
 A statement is a list of parts, separated by `;`. A part is a context, a colon and a chain:
 
-    metric  thr loss dly jit dip                 variant   bic, newreno, ...; all, loss-based,
-    delay-based, ... network A (LTE AM)  U (LTE UM)  X (802.11ac)  size      s (1000 B)  l (3000 B)
-    l-s (their difference)
+    metric   thr  loss  dly  jit  dip
+    variant  bic, newreno, ...; all, loss-based, delay-based, ...
+    network  A (LTE AM)  U (LTE UM)  X (802.11ac)
+    size     s (1000 B)  l (3000 B)  l-s (their difference)
 
-Lists are joined by commas and every member must hold. What neither context nor chain says applies
-to both RLC modes and both sizes. The chain compares what it names: `>` and `<` beyond the
-confidence interval, `=` within the metric's percentage, `= 3x` as the words "three times" are read,
-`>=` not below; or it is `in low..high`.
+The members of a list are joined by commas, and the part must hold for each. A part that names no
+network or no size applies to both RLC modes or to both sizes. The chain compares the cells that it
+names: `>` and `<` beyond the confidence interval, `=` within the metric's percentage, `= 3x` as the
+words "three times" are read, `>=` not below; or it is `in low..high`.
 """
 
 from __future__ import annotations
