@@ -63,7 +63,7 @@ def exact_budget(
 
     None: from its start, to its end.
 
-    The number of intervals of its timeline is an argument. For a TCP flow `progress` is called with
+    `intervals` is the number of intervals of its timeline. For a TCP flow `progress` is called with
     the part of the work that is done.
 
     Raises:
