@@ -67,7 +67,7 @@ pub struct Hint {
     pub queue: Option<u64>,
     /// Rate at which the terminal may send its ACKs (uplink grants).
     pub grant: Option<Bitrate>,
-    /// Something that is happening to the link.
+    /// An event of the link.
     pub notice: Option<Notice>,
     /// How often hints are to be expected; `None`: unknown.
     pub period: Option<Duration>,

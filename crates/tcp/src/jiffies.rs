@@ -31,9 +31,10 @@ pub enum KernelClock {
 /// Where a kernel files its timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wheel {
-    /// Slots that are the wider the later a timer expires; never early (Linux since 4.8).
+    /// Slots that are wider for timers that expire later; timers never fire early (Linux since
+    /// 4.8).
     Levels,
-    /// A slot per jiffy; up to a jiffy early (Linux before 4.8).
+    /// A slot per jiffy; timers fire up to a jiffy early (Linux before 4.8).
     Jiffies,
 }
 

@@ -20,9 +20,8 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// Moves all octets that can be moved; passes on the end of the stream once everything before
-    /// it has been. Returns true if something was moved and both endpoints may have something to
-    /// send.
+    /// Moves all octets that can be moved, and passes on the end of the stream after all octets
+    /// before it. Returns true if octets were moved, so that both endpoints may have data to send.
     pub fn pump(&mut self, now: Instant, incoming: &mut Endpoint, outgoing: &mut Endpoint) -> bool {
         let wanted = incoming.readable().min(outgoing.writable());
         let taken = if wanted > 0 { outgoing.write(now, wanted) } else { 0 };

@@ -42,8 +42,7 @@ impl CaState {
     }
 }
 
-/// How fast data was delivered between two moments of a connection (the delivery-rate estimate that
-/// BBR rests on).
+/// The delivery rate between two moments of a connection (the estimate that BBR uses).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RateSample {
     /// Octets delivered over the interval.
@@ -91,8 +90,8 @@ pub struct AckSample {
     pub total_delivered: u64,
     /// Octets newly marked as lost.
     pub lost: u64,
-    /// Of the segments newly lost the first since whose sending more than 2 % of the flight were
-    /// lost (BBR), else the last.
+    /// Of the newly lost segments: the first for which more than 2 % of the flight were lost since
+    /// it was sent (BBR), else the last.
     pub loss: Option<LossSample>,
     /// The octets of `delivered` with a congestion mark (ECN).
     pub marked: u64,
@@ -165,7 +164,7 @@ pub struct DupAck {
     pub oldest_sent: Instant,
     /// How often it was sent.
     pub oldest_transmissions: u32,
-    /// The guard against a second reduction for one window is open (`bugfix`).
+    /// The guard against a second reduction for one window (`bugfix`) permits a reduction.
     pub guard_open: bool,
     /// The window in use, whole segments.
     pub window: u32,

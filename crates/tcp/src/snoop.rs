@@ -24,8 +24,8 @@ pub struct SnoopConfig {
     pub buffer: u64,
     /// Floor of the local timer.
     pub min_timeout: Duration,
-    /// How often a segment is sent again here before the sender is left to it. Ours: the paper has
-    /// no limit.
+    /// How often the agent sends a segment again before it leaves the repair to the sender. The
+    /// paper has no such limit.
     pub retransmissions: u32,
 }
 

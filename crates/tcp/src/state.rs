@@ -26,7 +26,7 @@ pub enum State {
     Closing,
     /// The peer closed first, then we; our FIN is not acknowledged.
     LastAck,
-    /// Both closed; old segments die out.
+    /// Both closed; the state lasts until old segments have left the network.
     TimeWait,
 }
 

@@ -1,4 +1,5 @@
-//! The evidence of a round about the rates reported in it. A hint is only advice: the path decides.
+//! The evidence of a round about the rates reported in it. A hint may be wrong, so the measurements
+//! of the path decide.
 
 use lasthop_units::{Duration, Instant};
 

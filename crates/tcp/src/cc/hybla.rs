@@ -1,4 +1,4 @@
-//! TCP Hybla: a long path grows as fast as one of 25 ms would.
+//! TCP Hybla: the window of a long path grows as fast as on a path of 25 ms.
 //!
 //! Compared by reading with Linux 6.1 tcp_hybla.c: rho in eighths and increments in 128ths with a
 //! table of eight powers of two; the connection starts with a window of rho segments (`cc_reading =

@@ -105,7 +105,7 @@ impl Window {
         self.cwnd = (self.cwnd + segments).clamp(1.0, self.ceiling.max(1.0));
     }
 
-    /// Congestion: both fall to `to`, in whole segments and not below two.
+    /// Congestion: both are reduced to `to`, in whole segments and not below two.
     pub fn cut(&mut self, to: f64) {
         self.ssthresh = to.floor().max(2.0);
         self.cwnd = self.ssthresh.min(self.ceiling.max(1.0));

@@ -85,7 +85,7 @@ pub(super) struct Accurate {
     sent_at: Instant,
     /// Where the D-SACK began that left beside the newest option.
     dsack_beside: Option<u64>,
-    /// The start of the D-SACK in the segment in hand.
+    /// The start of the D-SACK in the segment that is being processed.
     dsack: Option<u64>,
 
     // Data Sender.
@@ -96,7 +96,7 @@ pub(super) struct Accurate {
     estimate: Option<Ecn>,
     /// Packets that an ACK delivers, averaged with a weight of 1/64.
     packets_per_ack: f64,
-    /// The ACK in hand has a newer timestamp than the one before.
+    /// The ACK that is being processed has a newer timestamp than the one before.
     newer: bool,
     /// The option of the ACK in hand.
     option: Option<AccEcn>,
@@ -236,7 +236,7 @@ struct Delivery {
     packets: u64,
     octets: u64,
     mss: u64,
-    /// SACK blocks, or a state without losses, make the number of packets trustworthy.
+    /// SACK blocks, or a state without losses, make the number of packets reliable.
     exact: bool,
 }
 
@@ -315,7 +315,7 @@ impl Accurate {
         self.option_is_lost |= self.dsack_beside == Some(start);
     }
 
-    /// The segment in hand carries a D-SACK of octets from `start` on.
+    /// The segment that is being processed carries a D-SACK of octets from `start` on.
     pub fn beside_dsack(&mut self, start: u64) {
         self.dsack = Some(start);
     }

@@ -93,8 +93,8 @@ impl Endpoint {
         self.send.limits.notsent_limit = octets;
     }
 
-    /// Gives the connection up when retransmissions or probes stay unanswered for so long (RFC 9293
-    /// section 3.10.8, RFC 5482; TCP_USER_TIMEOUT); `None`: only by their number.
+    /// Gives the connection up when retransmissions or probes stay unanswered for this time (RFC
+    /// 9293 section 3.10.8, RFC 5482; TCP_USER_TIMEOUT); `None`: only by their number.
     pub const fn set_user_timeout(&mut self, timeout: Option<Duration>) {
         self.send.unanswered.limit = timeout;
     }

@@ -156,7 +156,7 @@ impl EcnState {
         }
     }
 
-    /// The peer's SYN or SYN-ACK; ours has left so often.
+    /// Processes the peer's SYN or SYN-ACK; the argument is the number of transmissions of ours.
     pub fn take_peer(&mut self, mode: EcnMode, seg: &Segment, transmissions: u32) {
         let ace = ace_of(seg);
         self.syn_codepoint = seg.ecn;
@@ -423,7 +423,8 @@ impl EcnState {
         }
     }
 
-    /// Of the octets that the ACK in hand delivered: the number with a mark. Once per ACK.
+    /// The number of marked octets among those that the ACK being processed delivered. Called once
+    /// per ACK.
     #[inline]
     pub fn settle(&mut self, n: &Negotiated, counters: &mut Counters, state: CaState, delivered: u64) -> u64 {
         if self.agreed == Agreed::Nothing {
@@ -449,7 +450,8 @@ impl EcnState {
         (marked * u64::from(n.mss)).min(delivered)
     }
 
-    /// The ACK in hand reports congestion; after [`settle`](Self::settle).
+    /// True if the ACK that is being processed reports congestion; valid after
+    /// [`settle`](Self::settle).
     #[inline]
     pub const fn signals_congestion(&self) -> bool {
         self.ece

@@ -10,7 +10,7 @@ use crate::segment::{Flags, Segment};
 use crate::state::{Input, State};
 
 impl Endpoint {
-    /// A segment arrives. Any segment is survived.
+    /// Processes a segment that arrives. No segment causes a panic.
     pub fn handle_segment(&mut self, now: Instant, seg: &Segment) {
         self.conn.meters.counters.segments_received += 1;
         match self.conn.state {

@@ -15,12 +15,12 @@ pub enum CloseReason {
     TimedOut,
 }
 
-/// Something that happened, for probes and applications.
+/// An event of the connection, for probes and applications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The handshake is done.
     Established,
-    /// The peer has no more to send: everything it sent has been received.
+    /// The peer has no more data to send, and all of its data has been received.
     PeerClosed,
     /// The retransmission timer expired.
     RtoFired {
@@ -71,7 +71,7 @@ pub struct Counters {
     pub duplicate_segments_received: u64,
     /// Retransmission timeouts, the SYN's included.
     pub timeouts: u64,
-    /// Timeouts after which the original turned out to have arrived.
+    /// Timeouts after which an ACK showed that the original had arrived.
     pub spurious_timeouts: u64,
     /// Entries into fast recovery.
     pub fast_retransmits: u64,

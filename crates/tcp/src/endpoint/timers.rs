@@ -59,13 +59,13 @@ impl Timers {
         self.at(timer) != Instant::MAX
     }
 
-    /// Runs, to expire after `wait` as the clock rounds it.
+    /// Starts the timer, to expire after `wait`, rounded as the clock requires.
     #[inline]
     pub fn start(&mut self, timer: Timer, now: Instant, wait: Duration) {
         self.set(timer, self.clock.at(now, wait));
     }
 
-    /// Runs, to expire at this very moment.
+    /// Starts the timer, to expire at exactly this time.
     #[inline]
     pub const fn set(&mut self, timer: Timer, at: Instant) {
         self.at[timer as usize] = at;

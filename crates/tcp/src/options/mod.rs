@@ -10,7 +10,7 @@ use crate::cc::{ALGORITHMS, CcName, Controls};
 use crate::config::*;
 use crate::mutant::Mutant;
 
-/// A value that cannot be, with the key that holds it.
+/// An invalid value, with its key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{key}`: {problem}")]
 pub struct OptionError {

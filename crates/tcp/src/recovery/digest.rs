@@ -53,9 +53,9 @@ pub struct AckDigest {
     pub last_sent: Option<Instant>,
     /// A retransmitted segment was acknowledged cumulatively.
     pub resent_acked: bool,
-    /// Something sent only once, before the timeout, was delivered.
+    /// A segment that was sent only once, before the timeout, was delivered.
     pub original: bool,
-    /// Something was SACKed that was sent after the timeout.
+    /// Data that was sent after the timeout was SACKed.
     pub beyond: bool,
     /// A whole segment was SACKed.
     pub news: bool,

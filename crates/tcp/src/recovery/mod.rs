@@ -95,7 +95,7 @@ pub struct Outcome {
 pub enum Detection {
     /// By duplicate ACKs, with SACK by the scoreboard (RFC 6675).
     DuplicateAcks,
-    /// By when the segments were sent that arrive (RFC 8985).
+    /// By the sending times of the segments that arrive (RFC 8985).
     Rack,
 }
 
@@ -226,7 +226,7 @@ impl Recovery {
         !s.config.loss.bugfix || s.una > self.recover
     }
 
-    /// A duplicate ACK arrived. With SACK: one that reported news, or lost news.
+    /// Processes a duplicate ACK. With SACK: an ACK with new SACK information.
     pub fn on_dup_ack(&mut self, s: &mut SenderView<'_>) -> Outcome {
         self.dup_acks = self.dup_acks.saturating_add(1);
         if self.state == CaState::Open {

@@ -47,7 +47,7 @@ pub struct Rack {
     pub lost: u32,
     /// Retransmissions in flight.
     pub resent: u32,
-    /// Segments taken for lost since the start.
+    /// Segments marked as lost since the start.
     pub total_lost: u64,
     /// In segments: the first since the last ACK that shows more than 2 % of loss, else the last.
     pub loss: Option<LossSample>,
@@ -252,7 +252,8 @@ impl Rack {
         self.search_from = self.search_from.saturating_sub(1);
     }
 
-    /// RFC 8985 section 6.2 step 4: how long a segment sent before a delivered one is waited for.
+    /// RFC 8985 section 6.2 step 4: the time to wait for a segment that was sent before a delivered
+    /// one.
     pub fn reo_wnd(
         &self,
         recovering: bool,
@@ -328,7 +329,7 @@ impl Rack {
         wait
     }
 
-    /// Only after an ACK that moved RACK on.
+    /// True once after an ACK that has advanced RACK.
     pub fn take_advanced(&mut self) -> bool {
         std::mem::take(&mut self.advanced)
     }

@@ -18,7 +18,7 @@ pub struct Scoreboard {
     high_rxt: u64,
     /// Octets of the ranges that lie below `high_rxt`.
     sacked_below_rxt: u64,
-    /// After a timeout everything unSACKed below this is taken for lost.
+    /// After a timeout all unSACKed octets below this count as lost.
     lost_below: u64,
     /// RescueRxt.
     rescue: Option<u64>,
@@ -54,7 +54,7 @@ impl Scoreboard {
         self.ranges.back().map_or(self.una, |r| r.1)
     }
 
-    /// Update(): `[start, end)` was reported. Returns the octets that are news.
+    /// Update(): `[start, end)` was reported. Returns the number of new octets.
     pub fn insert(&mut self, start: u64, end: u64) -> u64 {
         let start = start.max(self.una);
         if start >= end {
@@ -127,7 +127,7 @@ impl Scoreboard {
         (self.lost_below, above.map(|r| r.1 - r.0.max(self.lost_below)).sum())
     }
 
-    /// IsLost(): `offset`, unSACKed, is taken for lost.
+    /// IsLost(): `offset`, unSACKed, counts as lost.
     pub fn is_lost(&self, offset: u64) -> bool {
         offset < self.lost_edge().0
     }

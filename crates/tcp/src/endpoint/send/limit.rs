@@ -38,7 +38,7 @@ pub enum Limit {
     Acknowledgement,
     /// The repair of losses: fast recovery, or the recovery after a timeout.
     Recovery,
-    /// None of these: it has octets to send, and nothing in sight holds them back. A fault of the
+    /// None of these: it has octets to send, and no known limit prevents it. This is a fault of the
     /// sender, or of [`limit_of`].
     Other,
     /// Nothing: the connection has not begun or is over, or all is acknowledged and the application

@@ -138,7 +138,7 @@ impl Sender {
         accepted
     }
 
-    /// How many octets a write would be taken of.
+    /// The number of octets that a write would accept.
     #[inline]
     pub fn writable(&self, c: &Connection) -> u64 {
         let seq = &self.seq;

@@ -133,7 +133,8 @@ impl Sender {
         self.seq.sent(stop);
     }
 
-    /// A segment again that is no part of a packet of several: the pace counts it where it leaves.
+    /// Retransmits a segment that is not part of a packet of several segments. Pacing counts it
+    /// when it leaves.
     pub fn resend_by_itself(
         &mut self,
         c: &mut Connection,

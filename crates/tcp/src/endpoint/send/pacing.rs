@@ -69,7 +69,7 @@ impl Pacing {
 }
 
 impl Sender {
-    /// True if pacing alone prevents a departure: the timer it needs counts.
+    /// True if pacing alone prevents a departure, so that its timer is needed.
     #[inline]
     pub fn pace_holds_something(&self, c: &Connection) -> bool {
         self.pacing.enabled

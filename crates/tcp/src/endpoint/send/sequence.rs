@@ -60,13 +60,13 @@ impl SendSequence {
         self.written + u64::from(self.close_requested)
     }
 
-    /// Something is still to be sent for the first time, or again.
+    /// True if data is still to be sent for the first time, or again.
     #[inline]
     pub fn waits(&self) -> bool {
         self.nxt < self.end()
     }
 
-    /// Something that was sent is not acknowledged.
+    /// True if sent data is not acknowledged.
     #[inline]
     pub const fn is_outstanding(&self) -> bool {
         self.una < self.max
@@ -84,7 +84,7 @@ impl SendSequence {
         self.una + self.wnd
     }
 
-    /// Something is still to be sent, and the peer's window holds some of it.
+    /// True if data is still to be sent, and the peer's window allows some of it.
     #[inline]
     pub fn may_send_more(&self) -> bool {
         self.waits() && self.nxt < self.window_edge()
@@ -113,7 +113,8 @@ impl SendSequence {
         self.close_requested && self.una == self.end()
     }
 
-    /// An ACK has moved SND.UNA. ns-2 and BSD: one beyond SND.NXT pulls that up.
+    /// An ACK has moved SND.UNA. As in ns-2 and BSD, an ACK beyond SND.NXT sets SND.NXT to its
+    /// number.
     #[inline]
     pub fn advance(&mut self, ack: u64) {
         self.una = ack;
@@ -190,8 +191,9 @@ impl SendSequence {
         }
     }
 
-    /// Nothing outstanding, nothing waiting, no timer running: the receiver's side of a transfer,
-    /// where an ACK field without news can only move the window (Van Jacobson's header prediction).
+    /// True if no data is outstanding or waits, and no timer runs: the receiver's side of a
+    /// transfer, where an ACK field without new information can only change the window (Van
+    /// Jacobson's header prediction).
     #[inline]
     pub fn has_nothing_to_send(&self, c: &Connection) -> bool {
         !self.is_outstanding()

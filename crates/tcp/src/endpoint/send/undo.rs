@@ -39,7 +39,7 @@ impl Undo {
         }
     }
 
-    /// All that was sent again has turned out to be superfluous.
+    /// True if all retransmissions were superfluous.
     pub fn is_superfluous(&self) -> bool {
         self.resent == Some(0)
     }

@@ -68,9 +68,9 @@ impl Detector for Dupack {
         );
     }
 
-    /// RFC 5681 section 2, definition of a duplicate ACK; with SACK RFC 6675 section 2's: it brings
-    /// SACK news. While the peer's window is closed, ACKs answer probes and are no sign of
-    /// loss.
+    /// RFC 5681 section 2, definition of a duplicate ACK; with SACK that of RFC 6675 section 2: it
+    /// has new SACK information. While the peer's window is closed, ACKs answer probes and do not
+    /// indicate a loss.
     #[inline]
     fn is_duplicate(x: &LossRecovery<'_>, a: Ack<'_>, d: &AckDigest) -> bool {
         if a.ack != x.seq.una as i64 || !x.seq.is_outstanding() || x.seq.wnd == 0 {
@@ -269,8 +269,8 @@ impl LossRecovery<'_> {
         outcome
     }
 
-    /// A duplicate ACK delivers the SACK news or, without SACK, one segment (RFC 5681 section 3.2
-    /// step 4).
+    /// A duplicate ACK delivers the newly SACKed octets or, without SACK, one segment (RFC 5681
+    /// section 3.2 step 4).
     #[cold]
     fn take_dup_ack(&mut self, d: &mut AckDigest) -> Outcome {
         let (recovery, mut view) = self.recovery_and_view();
