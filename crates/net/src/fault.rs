@@ -163,7 +163,7 @@ impl Faults {
             fault.config.flows = Some(flows.to_vec());
         }
     }
-    /// Returns false if there is none of this name.
+    /// Returns false if no fault has this name.
     pub fn run(&mut self, now: Instant, name: &str, run: bool) -> bool {
         let Some(fault) = self.all.iter_mut().find(|fault| fault.config.name == name) else { return false };
         if run {

@@ -1,9 +1,9 @@
 //! The wired world of Lasthop: packets, queues, pipes, trace links, IPv4 fragmentation, UDP,
 //! applications, the flow monitor.
 //!
-//! Everything is sans-IO (ARCHITECTURE.md, the law of time) and deals in descriptors: a packet is a
-//! [`Packet`] in `sim`'s slab, queues and links carry [`Item`]s. Bytes exist only where headers are
-//! encoded for captures, and of real packets ([`ip`]).
+//! Everything is sans-IO (ARCHITECTURE.md, the law of time) and uses descriptors: a packet is a
+//! [`Packet`] in `sim`'s slab, and queues and links hold [`Item`]s. Bytes exist only where headers
+//! are encoded for captures, and of real packets ([`ip`]).
 
 pub mod app;
 pub mod config;

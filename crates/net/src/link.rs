@@ -1,4 +1,4 @@
-//! A link of either kind behind one face.
+//! A link of either kind behind one interface.
 
 use lasthop_units::{Bitrate, Duration, FlowId, Instant};
 
@@ -58,7 +58,7 @@ impl Link {
     pub fn set_wire(&mut self, now: Instant, model: WireModel, out: &mut PipeOut) {
         each!(self, l => l.set_wire(now, model, out))
     }
-    /// A fault that may be started, behind those that there are.
+    /// Adds a fault that may be started, after the present ones.
     pub fn add_fault(&mut self, fault: FaultConfig) {
         each!(self, l => l.faults(Instant::ZERO, &mut PipeOut::default()).add(fault));
     }

@@ -18,7 +18,8 @@ pub struct Item {
     pub ecn: Ecn,
     /// The content. It is set on the links of `sim`.
     pub content: Content,
-    /// When it entered the queue it is in (set by the queue): sojourn times of AQMs hang on it.
+    /// When it entered its present queue (set by the queue): the sojourn times of AQMs are computed
+    /// from it.
     pub enqueued: Instant,
 }
 

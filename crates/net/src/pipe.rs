@@ -168,8 +168,8 @@ impl Pipe {
         self.wire.put(self.free_at, item);
     }
 
-    /// A new rate from `now` on. The packet being sent continues at its old rate (the habit of
-    /// ns-3). Zero stops the transmitter with the queue intact; a later rate restarts it.
+    /// A new rate from `now` on. The packet being sent continues at its old rate (as in ns-3). Zero
+    /// stops the transmitter with the queue intact; a later rate restarts it.
     pub fn set_rate(&mut self, now: Instant, rate: Option<Bitrate>, out: &mut PipeOut) {
         self.catch_up(now, out);
         self.rate = rate;

@@ -173,14 +173,14 @@ pub struct Arrival {
     pub sent: Instant,
 }
 
-/// Where an application is put to work.
+/// The setting of an application.
 #[derive(Clone, Copy, Debug)]
 pub struct AppContext<'a> {
     /// What carries its data.
     pub service: Service,
     /// The run's seed.
     pub seed: u64,
-    /// Its draws are those of this entity.
+    /// The entity of its random draws.
     pub entity: u64,
     /// The flow's name.
     pub flow: &'a str,

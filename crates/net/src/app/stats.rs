@@ -99,7 +99,7 @@ pub struct MediaCounts {
     pub sent: u64,
     /// Octets of video and audio received.
     pub received: u64,
-    /// Packets of video that the sender has taken for lost.
+    /// Packets of video that the sender has declared lost.
     pub lost: u64,
     /// Packets that waited too long at the sender.
     pub discarded: u64,

@@ -77,7 +77,7 @@ impl Streams {
             }
         }
     }
-    /// All that there is to be has arrived: A closes.
+    /// All data of the application has arrived: A closes.
     pub fn complete(&mut self, now: Instant, out: &mut Vec<Action>) {
         self.stats.completion = Some(now);
         self.close(End::A, out);
@@ -107,8 +107,8 @@ impl Streams {
     pub fn drop_unwritten(&mut self) {
         self.sides.iter_mut().for_each(|side| side.wanted = 0);
     }
-    /// The send buffer at `end` has room for `free` bytes. At a receiver's end nothing waits to be
-    /// written: that much is built into the caller.
+    /// The send buffer at `end` has room for `free` bytes. At a receiver's end no data waits to be
+    /// written: this check is inlined into the caller.
     #[inline]
     pub fn set_room(&mut self, end: End, free: u64, out: &mut Vec<Action>) {
         let side = &mut self.sides[end as usize];

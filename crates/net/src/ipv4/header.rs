@@ -34,7 +34,7 @@ pub struct Ipv4Header {
     pub dst: Ipv4Addr,
 }
 
-/// Bytes that are no IPv4 or UDP header.
+/// Reasons why bytes are not an IPv4 or UDP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum HeaderError {
     /// Fewer bytes than the header's length field.

@@ -6,8 +6,8 @@ use lasthop_engine::custom::Fault;
 use lasthop_engine::observe::Observer;
 use lasthop_units::{Duration, Ecn, Instant};
 
-/// A rate control of media: how fast the encoder may be, and how fast packets leave. Sizes are
-/// those of RTP packets, their headers included; UDP and IP are not.
+/// A rate control of media: it sets the rate of the encoder, and the rate at which packets leave.
+/// Sizes are those of RTP packets, their headers included; UDP and IP are not.
 pub trait RateControl {
     /// A packet leaves.
     fn on_sent(&mut self, sent: &SentPacket) {
@@ -108,7 +108,7 @@ pub struct Outcome {
     pub arrival: Option<Instant>,
     /// The codepoint with which it arrived.
     pub ecn: Ecn,
-    /// It has arrived after it was taken for lost.
+    /// It has arrived after it was declared lost.
     pub late: bool,
 }
 

@@ -181,7 +181,7 @@ pub struct ControlMistake {
     pub word: String,
     /// The mistake.
     pub message: String,
-    /// The words that there are; none: there is nothing to set.
+    /// The valid words; none: no word may be set.
     pub known: Vec<String>,
 }
 

@@ -16,8 +16,8 @@ pub struct EncoderConfig {
     pub min_frame_rate: f64,
     /// Frames per second at most.
     pub frame_rate: f64,
-    /// Its rate in each second of its time is off by a share uniform up to this, either way.
-    /// Below 1.
+    /// Largest random error of its rate in each second, as a share of the rate, uniform in both
+    /// directions. Below 1.
     pub noise: f64,
     /// It follows a new target after this time.
     pub reaction: Duration,
@@ -50,14 +50,14 @@ pub struct Encoder {
 const NOISE_PERIOD: u64 = 1_000_000_000;
 
 impl Encoder {
-    /// One that begins with a target of `rate` \[bit/s\].
+    /// An encoder that begins with a target of `rate` \[bit/s\].
     pub fn new(config: EncoderConfig, rate: f64) -> Encoder {
         let rate = rate.clamp(config.min, config.max);
         let ordered = VecDeque::new();
         Encoder { config, rate, ordered, start: Instant::ZERO, next: None, rest: 0.0 }
     }
 
-    /// Its lowest and highest rate are these from the next order on.
+    /// Sets its lowest and highest rate, from the next order on.
     pub const fn limit(&mut self, min: f64, max: f64) {
         (self.config.min, self.config.max) = (min, max);
     }

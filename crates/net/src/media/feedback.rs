@@ -130,7 +130,7 @@ impl Receiver {
         self.arrived.resize((number + 1 - first) as usize, None);
     }
 
-    /// Behind the highest number that has arrived.
+    /// The number after the highest that has arrived.
     pub fn end(&self) -> u64 {
         self.base + self.arrived.len() as u64
     }

@@ -45,13 +45,13 @@ pub struct History {
     packets: VecDeque<Packet>,
     /// Octets sent.
     octets: u64,
-    /// Behind the highest packet that was reported as received.
+    /// The number after the highest packet that was reported as received.
     acked: u64,
     /// Octets sent up to there.
     acked_octets: u64,
-    /// No packet below this is flying or missing.
+    /// No packet below this is in flight or missing.
     decided: u64,
-    /// How long reordering has lasted at most.
+    /// The longest duration of reordering so far.
     reordering: Duration,
     rtt: Option<Duration>,
     outcomes: Vec<Outcome>,

@@ -53,7 +53,7 @@ pub struct MediaControl<'a> {
     pub name: RateControlName,
     /// The parameters that are set, of a caller's own control.
     pub parameters: &'a std::collections::BTreeMap<String, f64>,
-    /// A mistake on purpose of a built-in one.
+    /// A deliberate mistake of a built-in control.
     pub mutant: Option<RateMutant>,
 }
 

@@ -15,8 +15,8 @@ use super::name::RateControlName;
 pub enum RateMutant {
     /// The rate never falls.
     NeverSlower,
-    /// NADA: the signal that it aims at does not depend on the rate (RFC 8698 section 4.3 has it
-    /// inversely proportional to it, and so equal rates).
+    /// NADA: the reference signal does not depend on the rate. In RFC 8698 section 4.3 it is
+    /// inversely proportional to the rate, which makes the rates of flows equal.
     FixedReferenceDelay,
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::Item;
 
-/// How much a queue holds. `None`: no limit of that kind.
+/// The limits of a queue. `None`: no limit of that kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limit {
     /// Most packets waiting.

@@ -1,5 +1,5 @@
-//! `headdrop`: when it is full the oldest packet makes room, so that the loss is detected one
-//! queueing delay sooner.
+//! `headdrop`: when the queue is full, the oldest packet is dropped, so that the loss is detected
+//! one queueing delay earlier.
 
 use lasthop_units::{Bytes, Instant};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! Bringing measured rates into Mahimahi's format, byte for byte.
+//! Conversion of measured rates to Mahimahi's format, without loss of bytes.
 
 use std::io::{self, BufRead, Write};
 

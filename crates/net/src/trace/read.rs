@@ -6,8 +6,8 @@ use thiserror::Error;
 
 use super::{Slot, Trace};
 
-/// Most opportunities in one millisecond: at 1500 bytes 1.2 Tbit/s. A file of zeros ends here,
-/// early.
+/// Most opportunities in one millisecond: with 1500 bytes 1.2 Tbit/s. So reading a file of zeros
+/// ends early.
 pub const MAX_PER_MS: u32 = 100_000;
 /// Most distinct milliseconds with an opportunity: 256 MiB of memory, more than nine hours without
 /// any gap.

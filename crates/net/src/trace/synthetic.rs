@@ -4,8 +4,8 @@ use lasthop_engine::{Draw, Purpose, math};
 
 use super::{Trace, TraceError};
 
-/// A cellular link whose rate wanders: log-rate as an Ornstein-Uhlenbeck process sampled each 10
-/// ms, with short outages that start at random.
+/// A cellular link with a varying rate: the logarithm of the rate is an Ornstein-Uhlenbeck process
+/// sampled each 10 ms, with short outages that start at random.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SyntheticModel {
     /// Median rate while there is no outage [Mbit/s].
