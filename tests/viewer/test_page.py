@@ -387,7 +387,9 @@ def test_on_paper_charts_have_the_width_of_the_page(explained: Results, sheet: S
     assert page.locator("canvas.ways").evaluate("c => c.width") > 300, "packets are drawn, too"
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert max(page.evaluate(widths)) < 400
+    assert "or use the arrow keys" in page.locator("#packets").inner_text()
     page.emulate_media(media="print")
+    assert "or use the arrow keys" not in page.locator("#packets").inner_text(), "nothing can be pressed on paper"
     box = page.locator("#packets select").last.evaluate("s => getComputedStyle(s).borderTopWidth")
     assert box == "0px", "a choice has no box on paper"
     assert sheet.wrong == []

@@ -119,7 +119,8 @@ export async function packets(run: Run, time: TimeWindow, marking: Promise<Mark[
     // Of more packets than can be distinguished only one in so many is drawn.
     const every = Math.ceil(all.length / MOST);
     const what = `${all.length.toLocaleString("en")} packets ${excerpt.length > 0 ? "of this file " : ""}between ${seconds(from)} and ${seconds(to)}`;
-    note.textContent = every > 1 ? `${what}, one in ${every} is drawn: zoom in to see each (drag, turn the wheel, or +).` : `${what}. Click one, or use the arrow keys.`;
+    const how = every > 1 ? " Zoom in to see each (drag, turn the wheel, or +)." : " Click one, or use the arrow keys.";
+    note.replaceChildren(`${what}${every > 1 ? `, one in ${every} is drawn` : ""}.`, el("span", { class: "how" }, how));
     return every;
   };
 
