@@ -25,14 +25,14 @@ class LasthopError(ValueError):
     """A mistake in an input: a scenario, a trace, a key. `str()` is the rendered, multi-line message."""
 
     diagnostics: list[Diagnostic]
-    """The mistakes one by one: `severity`, `message`, `file`, `line` and `column` (from 1), `key`, `help`."""
+    """The single mistakes: `severity`, `message`, `file`, `line` and `column` (from 1), `key`, `help`."""
 
 class FolderInUseError(LasthopError):
-    """The result folder holds something, or another run is writing it. Raised before anything is simulated."""
+    """The result folder is not empty, or another run is writing it. Raised before the simulation begins."""
 
 @type_check_only
 class OwnPolicy(Protocol):
-    """What `lasthop._own` has found out about a class."""
+    """What `lasthop._own` has read from a class."""
 
     @property
     def name(self) -> str: ...
@@ -53,10 +53,10 @@ class OwnPolicy(Protocol):
 class CongestionControl:
     """Derive from this to write a congestion control. Windows are in segments of the sender's size.
 
-    A run makes one object for each end of each flow and calls it when something happens. A callback sets `cwnd`,
-    `ssthresh` and, if the sender is to be paced, `pacing_rate`; loss detection and retransmission stay the stack's.
-    Only `on_ack` must be defined, the others do what RFC 5681 says. Numbers in `cc_parameters` of the scenario arrive
-    as keyword arguments of `__init__`.
+    A run makes one object for each end of each flow and calls its methods at events. A callback sets `cwnd`,
+    `ssthresh` and, if the sender is to be paced, `pacing_rate`; loss detection and retransmission are tasks of the
+    stack. Only `on_ack` must be defined; the defaults of the others follow RFC 5681. Numbers in `cc_parameters` of
+    the scenario arrive as keyword arguments of `__init__`.
     """
 
     def __new__(cls, *_args: Any, **_kwargs: Any) -> Self: ...
@@ -72,7 +72,7 @@ class CongestionControl:
     def ssthresh(self, value: float, /) -> None: ...
     @property
     def pacing_rate(self) -> float | None:
-        """Rate to pace at [bit/s]; None: as the profile says."""
+        """Pacing rate [bit/s]; None: as the profile sets it."""
     @pacing_rate.setter
     def pacing_rate(self, value: float | None, /) -> None: ...
     @property
@@ -80,15 +80,15 @@ class CongestionControl:
         """Name of the flow; empty while `__init__` runs."""
     @property
     def end(self) -> str:
-        """Which end of the flow it works at: "from" or "to"; empty while `__init__` runs."""
+        """The end of the flow that it controls: "from" or "to"; empty while `__init__` runs."""
     def init(self, start: Established) -> None:
         """The handshake is done. Default: cwnd becomes the initial window."""
     def on_ack(self, _ack: AckSample) -> None:
-        """Data was delivered: an ACK of new data, or one with SACK news. Must be defined."""
+        """Data was delivered: an ACK of new data, or one with new SACK information. Must be defined."""
     def on_round(self, _ack: AckSample) -> None:
-        """A round trip has ended: what was sent last at its start is acknowledged. Called before `on_ack`."""
+        """A round trip has ended: the last octet sent at its start is acknowledged. Called before `on_ack`."""
     def on_loss(self, loss: Congestion) -> None:
-        """Loss recovery begins, or a congestion mark has come. Default: ssthresh and cwnd become half the flight."""
+        """Loss recovery begins, or a congestion mark has arrived. Default: ssthresh and cwnd become half the flight."""
     def on_timeout(self, loss: Congestion) -> None:
         """The retransmission timer expired. Default: ssthresh becomes half the flight, cwnd 1."""
     def on_hint(self, _hint: Hint) -> None:
@@ -96,7 +96,7 @@ class CongestionControl:
     def on_recovered(self, _now: float) -> None:
         """Fast recovery has ended."""
     def on_undo(self, cwnd: float, ssthresh: float) -> None:
-        """The last reduction was for nothing; the values before it. Default: never less than those."""
+        """The last reduction was spurious; the arguments are the values before it. Default: restores at least these."""
     observables: ClassVar[dict[str, str]]
     """Names of the variables that the table `cc` has of it, with their units; "text": a state. Default: none."""
     @property
@@ -110,10 +110,10 @@ class CongestionControl:
     def note(self, name: str, value: float | str) -> None:
         """A variable of `observables` takes a value while a callback runs: each has a row, in the order of the calls.
 
-        For several changes within one ACK, of which `observe` shows the last. Nothing happens unless `observed`.
+        It is for several changes within one ACK, of which `observe` shows only the last. No effect unless `observed`.
         """
     def slow_start(self, ack: AckSample) -> float:
-        """Grows cwnd by what the ACK delivered, to ssthresh at most; returns the segments that are left over."""
+        """Grows cwnd by the delivered segments, up to ssthresh; returns the segments that were not used."""
 
 @final
 class Hint:
@@ -136,24 +136,24 @@ class Hint:
         """Rate at which the terminal is served in the uplink [bit/s]."""
     @property
     def notice(self) -> str | None:
-        """What is happening to the link: handover-begins, handover-done, outage-begins or outage-over."""
+        """The event of the link: handover-begins, handover-done, outage-begins or outage-over."""
     @property
     def period(self) -> float | None:
         """Time to the next hint [s]."""
 
 @final
 class AckSample:
-    """What an ACK reports. Counts are of octets, offsets of the sender's stream (0 is the SYN), times in seconds."""
+    """The report of an ACK. Counts in octets, offsets of the sender's stream (0 is the SYN), times in seconds."""
 
     @property
     def now(self) -> float:
         """When it arrived [s]."""
     @property
     def acked(self) -> int:
-        """Octets newly acknowledged cumulatively; 0 if it only brings SACK news."""
+        """Octets newly acknowledged cumulatively; 0 if it has new SACK information only."""
     @property
     def delivered(self) -> int:
-        """Octets newly known to have arrived, by acknowledgement or SACK."""
+        """Octets newly delivered, by acknowledgement or SACK."""
     @property
     def total_delivered(self) -> int:
         """Octets delivered since the start."""
@@ -162,7 +162,7 @@ class AckSample:
         """Octets newly marked as lost."""
     @property
     def marked(self) -> int:
-        """Of `delivered`, the octets that met a congestion mark."""
+        """The octets of `delivered` with a congestion mark."""
     @property
     def in_flight(self) -> int:
         """Octets in flight after the ACK."""
@@ -198,20 +198,20 @@ class AckSample:
         """The sender's state after the ACK: "open", "disorder", "cwr", "recovery" or "loss"."""
     @property
     def dup_acks(self) -> int:
-        """Duplicate ACKs seen just before."""
+        """Duplicate ACKs directly before this ACK."""
     @property
     def cwnd_limited(self) -> bool:
-        """The window was what limited the sender."""
+        """True if the congestion window limited the sender."""
     @property
     def may_grow(self) -> bool:
-        """False in fast recovery, where the window is the stack's."""
+        """False in fast recovery, where the stack sets the window."""
     @property
     def after_timeout(self) -> bool:
-        """In the slow start that follows a timeout."""
+        """True in the slow start after a timeout."""
 
 @final
 class Established:
-    """What is known when the handshake is done."""
+    """The values that are known at the end of the handshake."""
 
     @property
     def now(self) -> float:
@@ -227,7 +227,7 @@ class Established:
         """Sender's segment size [octets]."""
     @property
     def seed(self) -> int:
-        """Depends on the scenario's seed and the flow: `random.Random(start.seed)` repeats itself."""
+        """Depends only on the scenario's seed and the flow, so `random.Random(start.seed)` is repeatable."""
 
 @final
 class Congestion:
@@ -244,7 +244,7 @@ class Congestion:
         """FlightSize [segments], as the profile's `ssthresh_basis` defines it."""
     @property
     def repeated(self) -> bool:
-        """The timer expired once more for the same segment: the window has been cut already."""
+        """The timer expired once more for the same segment: the window was already reduced."""
 
 @disjoint_base
 class RateControl:
@@ -276,7 +276,7 @@ class RateControl:
     def flow(self) -> str:
         """Name of the flow; empty while `__init__` runs."""
     def init(self, start: MediaStart) -> None:
-        """The flow is made, before it starts. Default: target_rate becomes `start.start_rate`."""
+        """The flow was created and has not started. Default: target_rate becomes `start.start_rate`."""
     def on_feedback(self, _report: MediaReport) -> None:
         """A report of the receiver has arrived. Must be defined."""
     def on_sent(self, _packet: SentMedia) -> None:
@@ -297,12 +297,12 @@ class RateControl:
     def note(self, name: str, value: float | str) -> None:
         """A variable of `observables` takes a value while a callback runs: each has a row, in the order of the calls.
 
-        Nothing happens unless `observed`.
+        No effect unless `observed`.
         """
 
 @final
 class MediaStart:
-    """What a rate control is made for: the keys of the application `media`."""
+    """The setting of a rate control: the keys of the application `media`."""
 
     @property
     def min_rate(self) -> float:
@@ -327,7 +327,7 @@ class MediaStart:
         """The packets are sent as ECT(1): marks are those of L4S (RFC 9331)."""
     @property
     def seed(self) -> int:
-        """Depends on the scenario's seed and the flow: `random.Random(start.seed)` repeats itself."""
+        """Depends only on the scenario's seed and the flow, so `random.Random(start.seed)` is repeatable."""
 
 @final
 class SentMedia:
@@ -348,7 +348,7 @@ class SentMedia:
 
 @final
 class MediaReport:
-    """A report of the receiver (RFC 8888), compared with what was sent."""
+    """A report of the receiver (RFC 8888), compared with the sent packets."""
 
     @property
     def now(self) -> float:
@@ -358,7 +358,7 @@ class MediaReport:
         """The round trip of the newest packet that it reports first, without the time at the receiver [s]."""
     @property
     def packets(self) -> tuple[MediaOutcome, ...]:
-        """What it reports of packets: each is received once or lost once; ordered by number, losses last."""
+        """Its outcomes of packets: each is received once or lost once; ordered by number, losses last."""
     @property
     def in_flight_before(self) -> int:
         """Octets in flight before it."""
@@ -374,7 +374,7 @@ class MediaReport:
 
 @final
 class MediaOutcome:
-    """What has become of a packet of video."""
+    """The outcome of a packet of video."""
 
     @property
     def number(self) -> int:
@@ -397,19 +397,20 @@ class MediaOutcome:
 
 @disjoint_base
 class Scheduler:
-    """Derive from this to write a scheduler of LTE cells. In every TTI (1 ms) with UEs to serve it weighs them.
+    """Derive from this to write a scheduler of LTE cells. In every TTI (1 ms) it gives each UE with data a weight.
 
     A run makes one object for each cell and direction that names it. The cell decides which resource blocks, MCS and
     HARQ process a UE gets. Numbers beside the name in the scenario arrive as keyword arguments of `__init__`.
     """
 
     domain: str
-    """How weights are spent.
+    """How resource blocks are allocated by the weights.
 
     "rate": each group of resource blocks to the largest weight times the UE's rate there. "weight": each group goes
-    to the largest weight. "filling": the same; the weight is 1 / average, and what a UE has got in this TTI counts.
-    "time": the largest weight takes what it needs, then the next. "equal": the same number of groups each, by
-    descending weight. The uplink distinguishes "time" from the others only: there each UE gets one run of blocks.
+    to the largest weight. "filling": as "weight"; the weight is 1 / average, and groups given in this TTI count at
+    once. "time": the UE with the largest weight gets what it needs, then the next. "equal": each UE gets the same
+    number of groups, by descending weight. The uplink distinguishes "time" from the others only: there each UE gets
+    one run of blocks.
     """
     def __new__(cls, *_args: Any, **_kwargs: Any) -> Self: ...
     @property
@@ -442,10 +443,10 @@ class Candidate:
         """How long the oldest packet has waited [s]; 0 in the uplink."""
     @property
     def rate(self) -> float:
-        """What the whole band would carry now [bit per TTI]."""
+        """Bits that the whole band would carry now [bit per TTI]."""
     @property
     def average(self) -> float:
-        """What it was served on the average, by the cell's `window` [bit per TTI]; above 0."""
+        """Average of the bits that it was served, by the cell's `window` [bit per TTI]; above 0."""
     @property
     def qci(self) -> int:
         """QoS class of its most urgent bearer with data (TS 23.203 table 6.1.7)."""
@@ -493,13 +494,13 @@ class Scenario:
     def with_set(self, set: Sequence[str]) -> Scenario:
         """A copy with `key=value` overrides (values in TOML syntax; a bare word is taken as a string)."""
     def with_own(self, cc: Sequence[OwnPolicy], schedulers: Sequence[OwnPolicy], set: Sequence[str]) -> Scenario:
-        """A copy with these policies of one's own in the place of those that it had, and `key=value` overrides."""
+        """A copy with these policies of the user instead of its present ones, and with `key=value` overrides."""
     def source(self) -> tuple[str, str, list[str]]:
-        """What it was read from: the text, what messages call it, and the overrides in their order."""
+        """Its source: the text, the name of the text in messages, and the overrides in their order."""
     def to_toml(self) -> str:
-        """The effective scenario, every default spelled out. Reading it back gives the same run."""
+        """The effective scenario, with every default. Reading this text gives the same run."""
     def written(self) -> str:
-        """The scenario as it is written, with the overrides applied and without defaults."""
+        """The scenario as its author wrote it, with the overrides applied and without defaults."""
     def files(self) -> list[str]:
         """The files that its runs read (traces, tracks), as the scenario writes them."""
     def own_policies(self) -> list[str]:
@@ -520,14 +521,17 @@ class Scenario:
     ) -> pa.Table:
         """Best cell, its RSRP and the SINR at full load over a grid; lengths in metres."""
     def recorded(self) -> list[str]:
-        """The tables that its runs write while they go on; ends add `flows`, with some applications others."""
+        """The tables that its runs write while they run.
+
+        At the end a run adds `flows` and, for some applications, other tables.
+        """
     def warnings(self) -> list[Diagnostic]: ...
     def hash(self) -> str:
         """BLAKE3 of the effective scenario and of every file that it reads, as hex."""
 
 @final
 class CampaignFile:
-    """A campaign file whose keys and types are right. What its values mean is found by `lasthop.campaign`."""
+    """A campaign file whose keys and types are right. `lasthop.campaign` interprets its values."""
 
     @staticmethod
     def load(path: str | PathLike[str], set: Sequence[str] = ...) -> CampaignFile:
@@ -538,11 +542,11 @@ class CampaignFile:
     ) -> CampaignFile: ...
     @property
     def folder(self) -> Path:
-        """Where relative paths in it start."""
+        """The folder from which relative paths in it start."""
     def content(self) -> dict[str, Any]:
-        """What it says, with every default, tables and lists in the order of the file."""
+        """Its content with every default; tables and lists are in the order of the file."""
     def source(self) -> tuple[str, str, list[str]]:
-        """What it was read from: the text, what messages call it, and the overrides in their order."""
+        """Its source: the text, the name of the text in messages, and the overrides in their order."""
     def to_toml(self) -> str:
         """The file as TOML with the overrides applied."""
     def error_at(self, key: Sequence[str], message: str, help: str | None = None) -> LasthopError:
@@ -555,7 +559,7 @@ class CampaignFile:
 
 @final
 class RunOutput:
-    """What a run left behind, in memory."""
+    """The results of a run, in memory."""
 
     @property
     def manifest(self) -> str: ...  # JSON
@@ -563,11 +567,11 @@ class RunOutput:
     def summary(self) -> str: ...  # JSON
     def table_names(self) -> list[str]: ...
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
-        """`columns`: only those of these names that the table has, in its order. Each column costs time."""
+        """`columns`: the result has only those of these columns that the table has. Each column takes time."""
 
 @final
 class Simulation:
-    """A world in progress: step, look, change, go on."""
+    """A run that its caller advances step by step."""
 
     def __new__(
         cls,
@@ -581,7 +585,7 @@ class Simulation:
     @property
     def now_ns(self) -> int: ...
     def step_until(self, t: str | float) -> None:
-        """Runs up to `t` (seconds, or text with a unit); a change now is in force for all that happens at `t`."""
+        """Runs up to `t` (seconds, or text with a unit); a change now applies to all events at `t`."""
     def set(self, key: str, value: str | float | int | bool | list[Any] | dict[str, Any]) -> None:
         """Changes a runtime key now, as `[[at]]` would."""
     def start(self, name: str) -> None: ...
@@ -599,18 +603,18 @@ def live(
     capture: str | PathLike[str] | None = None,
 ) -> tuple[RunOutput, BaseException | None]:
     """Runs a scenario with external nodes in real time. `plan` (JSON) names programs, shell and devices by node.
-    Beside the results: the exception (Ctrl-C) that has ended it. The summary has under `live` what the run
-    has measured of itself."""
+    Beside the results: the exception (Ctrl-C) that has ended it. The summary has under `live` the
+    measurements of the run on itself."""
 
 def linux_guest(scenario: Scenario, stop: Path, share: Path, out: Path, capture: Path | None = None) -> None:
-    """Runs a scenario with nodes of a real kernel, inside a guest of that kernel, until the file `stop` is there.
+    """Runs a scenario with nodes of a real kernel, inside a guest of that kernel, until the file `stop` exists.
     Results up to then are in the folder `out`. The file `share` has the share of the duration that has passed."""
 
 def live_programs_are_root() -> bool:
     """True if programs of a live run are root of this machine: it allows no user namespaces, and this is root."""
 
 def live_check() -> str:
-    """JSON: what a live run needs of this machine, whether it has it, and what to do."""
+    """JSON: the requirements of a live run on this machine, whether they are met, and remedies."""
 
 def run(
     scenario: Scenario,
@@ -629,7 +633,7 @@ def run(
 
 @final
 class ResultFolder:
-    """A folder in the making: it is written beside its name and renamed when it is whole."""
+    """A folder that is being written: under another name, until it is complete and renamed."""
 
     def __new__(
         cls, path: str | PathLike[str], replaces: tuple[str, Sequence[str], Sequence[str]] | None = None
@@ -638,14 +642,14 @@ class ResultFolder:
 
     @staticmethod
     def claim(folder: str | PathLike[str], what: str) -> ResultFolder:
-        """Keeps other processes from making `what`, some files in `folder`, until it is discarded."""
+        """Prevents other processes from making `what`, some files in `folder`, until it is discarded."""
 
     @property
     def partial(self) -> Path:
-        """Where its files are written."""
+        """The folder in which its files are written."""
 
     def publish(self) -> Path:
-        """Gives the folder its name; returns where it is then."""
+        """Renames the folder to its final name; returns its path."""
 
     def discard(self) -> None:
         """Removes it, if it was not published."""
@@ -654,12 +658,12 @@ def not_of_a_run(path: str | PathLike[str]) -> str | None:
     """Why the content of the folder `path` is not that of a run, or not of a run alone; None where it is."""
 
 def clear_stale_claims(folder: str | PathLike[str], what: str) -> list[str]:
-    """Removes what processes that were killed while they made `what` left in `folder`; says what was done."""
+    """Removes unfinished files of killed processes that made `what` in `folder`; returns messages."""
 
 def write_files(files: Sequence[tuple[str | PathLike[str], bytes]]) -> list[str]:
-    """Writes each content to its path: every file, or none. Refuses what is no regular file.
+    """Writes each content to its path: every file, or none. Refuses paths that are not regular files.
 
-    Removes the unfinished files of these names that killed processes left; says what was removed and what was not.
+    Removes the unfinished files of these names that killed processes left; returns messages on them.
     """
 
 def run_many(
@@ -671,7 +675,7 @@ def run_many(
     """Runs all, `jobs` at a time (0: every core), in one process. The results do not depend on `jobs`."""
 
 def clear_stale(out: str | PathLike[str]) -> list[str]:
-    """Removes folders that killed runs left beside `out`; says what was removed and what was not."""
+    """Removes unfinished folders of killed runs beside `out`; returns messages on them."""
 
 def discard_partials() -> None:
     """Removes the files and folders that this process has not finished: for a process that ends at once."""

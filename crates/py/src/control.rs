@@ -151,7 +151,7 @@ impl CongestionControl {
     }
 }
 
-/// What an ACK reports.
+/// The report of an ACK.
 #[pyclass(frozen, get_all, module = "lasthop._core")]
 pub struct AckSample {
     now: f64,

@@ -8,7 +8,7 @@ use crate::error::{finish, raise};
 use crate::scenario::Scenario;
 use crate::table::pyarrow_table;
 
-/// What a run left behind.
+/// The results of a run.
 #[pyclass(frozen, module = "lasthop._core")]
 pub struct RunOutput(pub lasthop_sim::RunOutput);
 

@@ -155,7 +155,7 @@ impl Scenario {
         survey_table(py, progress, |tell| lasthop_sim::survey::radio_map(&self.0, &request, tell))
     }
 
-    /// The tables that its runs write while they go on.
+    /// The tables that its runs write while they run.
     fn recorded(&self) -> Vec<&'static str> {
         lasthop_sim::recorded(&self.0)
     }

@@ -44,7 +44,7 @@ impl From<Value> for Scalar {
     }
 }
 
-/// A world in progress.
+/// A run that its caller advances step by step.
 ///
 /// The mutex is never locked: it makes the class `Sync`, because the garbage collector of any
 /// thread may drop an object.
