@@ -4,10 +4,10 @@
 //! Neighbours are at 0, 60, ... degrees, so a site's hexagon has its corners at 30, 90, ...
 //! degrees, and the three sectors of a site point to every second one (TR 36.814 clause A.2.1.1).
 //!
-//! With wrap-around the layout is repeated over the plane like tiles: for a terminal the nearest
-//! copy of each site counts, so that no terminal is at an edge. The offsets of copies are the
-//! vectors (k + 1, k) of the lattice of sites, turned by 60 degrees, where k is the number of
-//! rings: (k + 1)^2 + (k + 1) k + k^2 = 3 k (k + 1) + 1 is the number of sites.
+//! With wrap-around the plane is covered with copies of the layout: for a terminal the nearest copy
+//! of each site counts, so that no terminal is at an edge. The offsets of copies are the vectors
+//! (k + 1, k) of the lattice of sites, turned by 60 degrees, where k is the number of rings:
+//! (k + 1)^2 + (k + 1) k + k^2 = 3 k (k + 1) + 1 is the number of sites.
 
 use lasthop_engine::Stream;
 use lasthop_engine::math::{cos, sin};

@@ -84,7 +84,7 @@ macro_rules! apps {
                     $(AppConfig::$Name(c) => c.mean_rate(),)*
                 }
             }
-            /// All that it ever sends.
+            /// The bytes that it sends in total, if known before the run.
             pub fn total(&self) -> Option<Bytes> {
                 match self {
                     $(AppConfig::$Name(c) => c.total(),)*

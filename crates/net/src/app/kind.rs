@@ -75,7 +75,7 @@ pub(super) trait AppKind {
     fn mean_rate(&self) -> Option<Bitrate> {
         None
     }
-    /// All that it ever sends.
+    /// The bytes that it sends in total, if known before the run.
     fn total(&self) -> Option<Bytes> {
         None
     }
@@ -99,13 +99,13 @@ pub(super) trait Behaviour {
     fn poll_at(&self) -> Option<Instant> {
         None
     }
-    /// Its moment has come. Early calls are harmless.
+    /// The time that `poll_at` returned has come. Early calls have no effect.
     fn on_time(&mut self, _now: Instant, _s: &mut Streams, _out: &mut Vec<Action>) {}
     /// Bytes have arrived in order at `end`, and are counted.
     fn on_delivered(&mut self, _now: Instant, _end: End, _s: &mut Streams, _out: &mut Vec<Action>) {}
     /// A datagram has arrived at `end`, and is counted.
     fn on_datagram(&mut self, _: Instant, _: End, _: &Arrival, _: &mut Streams, _: &mut Vec<Action>) {}
-    /// What the viewer has of it, if it is video.
+    /// The state of the viewer, if it is video.
     fn video(&self) -> Option<&Video> {
         None
     }

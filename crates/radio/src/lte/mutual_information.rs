@@ -2,8 +2,8 @@
 //! 802.16m-08/004r5 clause 4.3.2.1).
 //!
 //! The closed forms are sums of J(x), the mutual information between a bit and its Gaussian
-//! log-likelihood ratio, with S. ten Brink's fit (IEEE Trans. Commun. 49(10), 2001). The hot path
-//! uses a table: 64 linear pieces per octave of SINR, indexed by bits of the float, so that a value
+//! log-likelihood ratio, with S. ten Brink's fit (IEEE Trans. Commun. 49(10), 2001). Simulations
+//! use a table: 64 linear pieces per octave of SINR, indexed by bits of the float, so that a value
 //! takes one load and one multiplication. Largest difference from the closed form: 1e-4, except for
 //! the one piece in which J's two forms meet with a step of 6.5e-4.
 

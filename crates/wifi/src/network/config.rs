@@ -225,7 +225,7 @@ const fn thousand() -> u32 {
     1000
 }
 
-/// Flow queues with CoDel for each station, and whose turn it is.
+/// Flow queues with CoDel for each station, and the order in which stations are served.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StationFqCodel {
@@ -241,7 +241,7 @@ pub struct StationFqCodel {
     pub interval: Duration,
     /// Mark packets that can be marked instead of dropping them.
     pub ecn: bool,
-    /// Stations share the time on the air; false: they take turns.
+    /// Stations share the time on the air equally; false: they are served in turn.
     pub airtime_fairness: bool,
     /// The queue of the driver and its hardware below FQ-CoDel, which takes packets before their
     /// turn on the air. Unset: no such queue; A-MPDUs are made from FQ-CoDel when their turn has

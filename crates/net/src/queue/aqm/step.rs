@@ -20,9 +20,8 @@ aqm_parameters! {
     StepParams,
     /// A queue that marks at a step, and drops only packets that do not fit.
     StepConfig, default packets "1000",
-    /// Mark an ECN-capable packet if at least this many packets wait when it arrives (DCTCP's K),
-    /// at least
-    /// 1. If neither this key nor `threshold_time` is set: 20.
+    /// Mark an ECN-capable packet if at least this many packets (1 or more) wait when it arrives
+    /// (DCTCP's K). If neither this key nor `threshold_time` is set: 20.
     threshold_packets: Option<u32> = None,
     /// Mark an ECN-capable packet that has waited longer than this when it leaves, above 0 s.
     threshold_time: Option<Duration> = None,

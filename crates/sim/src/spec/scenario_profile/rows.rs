@@ -177,9 +177,9 @@ pub const PARTS: &[(&str, &str, &str)] =
     &[("ns3-3.28", "ns3-3.28", "ns3-3.28"), ("simulte", "inet", "simulte"), ("inet", "inet", "simulte")];
 
 const NS3_LIMITS: &[&str] = &[
-    "no run of release 3.44 was compared: the rows met are those of 3.37, whose CUBIC is another",
+    "no run of release 3.44 was compared: the rows that are met are those of 3.37, whose CUBIC differs",
     "keys that are not listed keep their defaults: path loss, fading, links, applications, mobility among them",
-    "`rlc.mode`: write what LteEnbRrc::EpsBearerToRlcMapping is (UM for bearers of the EPC by default)",
+    "`rlc.mode`: set it as LteEnbRrc::EpsBearerToRlcMapping (UM for bearers of the EPC by default)",
     "FqCoDel of the access point is one for each station, and none is above a station's own queue",
     "HARQ processes of grants without data, which ns-3's eNB keeps for 11 TTIs",
     "signalling bearers of connected UEs",
