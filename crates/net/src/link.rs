@@ -1,9 +1,9 @@
 //! A link of either kind behind one interface.
 
-use lasthop_units::{Bitrate, Duration, FlowId, Instant};
+use lasthop_units::{Bitrate, FlowId, Instant};
 
 use crate::pipe::{Account, Occupancy};
-use crate::{FaultConfig, Item, Limit, Pipe, PipeOut, Queue, TraceLink, WireModel};
+use crate::{FaultConfig, Item, Pipe, PipeOut, Queue, TraceLink, WireModel};
 
 /// One direction of a link: with a rate, or along a trace. The contract is [`Pipe`]'s.
 #[derive(Clone, Debug)]
@@ -73,18 +73,6 @@ impl Link {
     /// The wire's parameters in force.
     pub fn wire(&self) -> &WireModel {
         each!(self, l => l.wire())
-    }
-    /// A new delay for packets that leave after `now`.
-    pub fn set_delay(&mut self, now: Instant, delay: Duration, out: &mut PipeOut) {
-        each!(self, l => l.set_delay(now, delay, out))
-    }
-    /// A new loss probability (0 to 1) for packets that leave after `now`.
-    pub fn set_loss(&mut self, now: Instant, loss: f64, out: &mut PipeOut) {
-        each!(self, l => l.set_loss(now, loss, out))
-    }
-    /// A new queue limit from `now` on.
-    pub fn set_limit(&mut self, now: Instant, limit: Limit, out: &mut PipeOut) {
-        each!(self, l => l.set_limit(now, limit, out))
     }
     /// Returns the contents at `now`, exactly.
     pub fn occupancy(&mut self, now: Instant, out: &mut PipeOut) -> Occupancy {

@@ -200,11 +200,6 @@ impl Pipe {
         self.set_wire(now, WireModel { delay, ..*self.wire.model() }, out);
     }
 
-    /// Sets a new loss probability (0 to 1); see [`Pipe::set_wire`].
-    pub fn set_loss(&mut self, now: Instant, loss: f64, out: &mut PipeOut) {
-        self.set_wire(now, WireModel { loss, ..*self.wire.model() }, out);
-    }
-
     /// Sets a new queue limit from `now` on; packets that already wait stay.
     pub fn set_limit(&mut self, now: Instant, limit: Limit, out: &mut PipeOut) {
         self.catch_up(now, out);

@@ -24,7 +24,7 @@ use crate::fault::Faults;
 use crate::pipe::{Account, Occupancy};
 use crate::trace::Trace;
 use crate::wire::{Wire, WireModel};
-use crate::{Item, Limit, LinkStage, PipeOut, Queue};
+use crate::{Item, LinkStage, PipeOut, Queue};
 
 /// The behaviour after the last opportunity of the trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -250,20 +250,6 @@ impl TraceLink {
         self.catch_up(now, out);
         self.wire.faults()
     }
-    /// A new delay for packets that leave after `now`.
-    pub fn set_delay(&mut self, now: Instant, delay: Duration, out: &mut PipeOut) {
-        self.set_wire(now, WireModel { delay, ..*self.wire.model() }, out);
-    }
-    /// A new loss probability (0 to 1) for packets that leave after `now`.
-    pub fn set_loss(&mut self, now: Instant, loss: f64, out: &mut PipeOut) {
-        self.set_wire(now, WireModel { loss, ..*self.wire.model() }, out);
-    }
-    /// Sets a new queue limit from `now` on; packets that already wait stay.
-    pub fn set_limit(&mut self, now: Instant, limit: Limit, out: &mut PipeOut) {
-        self.catch_up(now, out);
-        self.queue.set_limit(limit);
-    }
-
     /// Returns the contents at `now`, exactly: catches up first. The packet in service counts as on
     /// the wire.
     pub fn occupancy(&mut self, now: Instant, out: &mut PipeOut) -> Occupancy {
