@@ -145,13 +145,23 @@ fn biorthogonal16(e: f64) -> f64 {
     (1.0 - correct).clamp(0.0, 1.0)
 }
 
-/// SINR of a stream above which fewer than one in 10^15 bits is wrong; computed at its first use,
-/// because CCK needs thousands of error functions.
-pub fn sure(coding: Coding) -> f64 {
-    static KNOWN: [OnceLock<f64>; EVERY.len()] = [const { OnceLock::new() }; EVERY.len()];
+/// SINRs of a stream between which the probability of an error has to be computed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// Below it no data is correct: the union bound of an error event is 1 at least.
+    pub lost: f64,
+    /// From it on fewer than one in 10^15 bits is wrong.
+    pub sure: f64,
+}
+
+/// The bounds of a modulation and code; computed at their first use, because CCK needs thousands of
+/// error functions.
+pub fn bounds(coding: Coding) -> Bounds {
+    static KNOWN: [OnceLock<Bounds>; EVERY.len()] = [const { OnceLock::new() }; EVERY.len()];
+    let work_out = || Bounds { lost: work_out_lost(coding), sure: work_out_sure(coding) };
     match EVERY.iter().position(|c| *c == coding) {
-        Some(place) => *KNOWN[place].get_or_init(|| work_out_sure(coding)),
-        None => work_out_sure(coding),
+        Some(place) => *KNOWN[place].get_or_init(work_out),
+        None => work_out(),
     }
 }
 
@@ -175,24 +185,49 @@ const EVERY: [Coding; 15] = [
 ];
 
 fn work_out_sure(coding: Coding) -> f64 {
-    let wrong = |db: f64| {
-        let sinr = exp(db * std::f64::consts::LN_10 / 10.0);
+    let wrong = |sinr: f64| {
         if coding.bits == 0 { -ln(dsss(coding.n, sinr, 1.0).max(1e-300)) } else { first_event(coding, sinr) }
     };
-    // Errors fall with the SINR: bisection between an SINR at which all fail and one at which none
-    // does.
+    between(|sinr| wrong(sinr) > 1e-15).1
+}
+
+/// DSSS has no such SINR: half of its bits are correct without a signal.
+fn work_out_lost(coding: Coding) -> f64 {
+    // A thousandth lower, so that rounding of the bound does not matter.
+    if coding.bits == 0 { 0.0 } else { 0.999 * between(|sinr| first_event(coding, sinr) >= 1.0).0 }
+}
+
+/// The linear SINRs on both sides of the one from which `below` does not hold any more: bisection
+/// between one at which all bits fail and one at which none does.
+fn between(below: impl Fn(f64) -> bool) -> (f64, f64) {
+    let linear = |db: f64| exp(db * std::f64::consts::LN_10 / 10.0);
     let (mut low, mut high) = (-20.0, 60.0);
     for _ in 0..40 {
         let middle = 0.5 * (low + high);
-        if wrong(middle) > 1e-15 { low = middle } else { high = middle }
+        if below(linear(middle)) { low = middle } else { high = middle }
     }
-    exp(high * std::f64::consts::LN_10 / 10.0)
+    (linear(low), linear(high))
 }
 
 #[cfg(test)]
 mod tests {
     use crate::phy::{Guard, Mode, Width};
     use lasthop_engine::math::from_db;
+
+    /// What is not computed below the bound would be 0, and above it it is not: down to 30 dB below,
+    /// and 0.1 dB above.
+    #[test]
+    fn no_data_is_correct_below_the_bound() {
+        for coding in super::EVERY.into_iter().filter(|c| c.bits() > 0) {
+            let lost = super::bounds(coding).lost;
+            assert!(lost > 0.0);
+            for step in 0..3_000 {
+                let sinr = lost * from_db(-f64::from(step) / 100.0);
+                assert_eq!(super::success(coding, sinr, 1.0), 0.0, "{coding:?} {step}");
+            }
+            assert!(super::success(coding, lost * from_db(0.1), 1.0) > 0.0, "{coding:?}");
+        }
+    }
 
     /// Success of a frame of 2000 B over AWGN: the validation points of the NIST model.
     #[test]

@@ -5,11 +5,13 @@
 //! MCS 0 to 9, up to four streams). A combination that the standard leaves out is refused with the
 //! reason.
 
+use std::sync::LazyLock;
+
 use lasthop_units::{Bitrate, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::error::{self, Coding};
+use super::error::{self, Bounds, Coding};
 
 /// Width of a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -87,8 +89,8 @@ pub struct Mode {
     /// Encoders (N_ES).
     encoders: u8,
     coding: Coding,
-    /// SINR of a stream above which errors are left out (fewer than one in 10^15 bits).
-    sure: f64,
+    /// SINRs of a stream below which no data is correct, and above which errors are left out.
+    bounds: Bounds,
 }
 
 /// Rates of OFDM [Mbit/s], with coded bits of a subcarrier and the code's class.
@@ -139,10 +141,16 @@ impl Mode {
     /// # Errors
     /// Another rate.
     pub fn ofdm(mbps: u32) -> Result<Mode, NoSuchMode> {
-        let Some(mcs) = OFDM.iter().position(|(rate, _)| *rate == mbps) else {
-            return Err(NoSuchMode("OFDM has 6, 9, 12, 18, 24, 36, 48 and 54 Mbit/s".into()));
-        };
-        Ok(Mode::of(Format::Ofdm, mcs as u8, 1, Width::W20, Guard::Long, 4 * mbps, 1, OFDM[mcs].1))
+        // Each frame and each response looks up the rate of a response.
+        static MODES: LazyLock<[Mode; OFDM.len()]> = LazyLock::new(|| {
+            std::array::from_fn(|mcs| {
+                let (mbps, coding) = OFDM[mcs];
+                Mode::of(Format::Ofdm, mcs as u8, 1, Width::W20, Guard::Long, 4 * mbps, 1, coding)
+            })
+        });
+        let place = OFDM.iter().position(|(rate, _)| *rate == mbps);
+        let place = place.ok_or_else(|| NoSuchMode("OFDM has 6, 9, 12, 18, 24, 36, 48 and 54 Mbit/s".into()));
+        Ok(MODES[place?])
     }
 
     /// HT with MCS 0 to 31 (equal modulation: 8 for each number of streams) at 20 or 40 MHz.
@@ -207,8 +215,8 @@ impl Mode {
         encoders: u8,
         coding: Coding,
     ) -> Mode {
-        let sure = error::sure(coding);
-        Mode { format, mcs, streams, width, guard, dbps, encoders, coding, sure }
+        let bounds = error::bounds(coding);
+        Mode { format, mcs, streams, width, guard, dbps, encoders, coding, bounds }
     }
 
     /// The format of its PPDUs.
@@ -268,12 +276,18 @@ impl Mode {
     #[inline]
     pub fn success(&self, sinr: f64, bits: f64) -> f64 {
         let sinr = sinr / f64::from(self.streams);
-        if sinr >= self.sure { 1.0 } else { error::success(self.coding, sinr, bits) }
+        if sinr >= self.bounds.sure {
+            1.0
+        } else if sinr < self.bounds.lost {
+            0.0
+        } else {
+            error::success(self.coding, sinr, bits)
+        }
     }
 
     /// Linear SINR above which bit errors are left out.
     pub const fn sure(&self) -> f64 {
-        self.sure * self.streams as f64
+        self.bounds.sure * self.streams as f64
     }
 
     /// The non-HT rate from which the rate of responses is derived, in Mbit/s (clause 10.7.6.5.2

@@ -66,6 +66,9 @@ impl Segments {
             let (a, b) = ((*start).max(from), stop.min(to));
             if b > a {
                 p *= mode.success(*sinr, bits * b.since(a).0 as f64 / length);
+                if p == 0.0 {
+                    break;
+                }
             }
         }
         p
