@@ -21,12 +21,16 @@ if [ ${#pythons[@]} = 0 ]; then
 fi
 [ ${#pythons[@]} -gt 0 ] || { echo "no Python with venv was found; PYTHONS names them" >&2; exit 1; }
 
+guided=(--pgo)
+release/llvm-profdata --version > /dev/null || {
+    guided=(); missing+=("profile-guided optimization: the wheel is some 10 % slower"); }
+
 rm -rf dist
 portable=()
 # Linked with the linker of the system the extension would need the glibc of this machine.
 [ "$(uname)" != Linux ] || portable=(--compatibility manylinux_2_17 -- -C "linker=$PWD/release/zig-cc")
 # bash 3.2, which macOS has, takes an empty list for an unset variable.
-"$bin/maturin" build --profile dist --locked --out dist ${portable[@]+"${portable[@]}"}
+"$bin/maturin" build --profile dist --locked --out dist ${guided[@]+"${guided[@]}"} ${portable[@]+"${portable[@]}"}
 "$bin/maturin" sdist --out dist
 "$bin/python" release/check.py --tools dist/*.whl dist/*.tar.gz
 

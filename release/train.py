@@ -1,0 +1,29 @@
+"""Runs scenarios with an instrumented build, for the profile that the compiler optimizes a wheel by.
+
+`maturin build --pgo` calls this script in an environment of its own (`pgo-command` in
+pyproject.toml).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import lasthop as lh
+
+
+def main(folder: str) -> None:
+    """Runs each scenario of a folder once and writes its results.
+
+    Args:
+        folder: with the scenarios as TOML files.
+    """
+    for file in sorted(Path(folder).glob("*.toml")):
+        print(file.name, flush=True)
+        with TemporaryDirectory() as results:
+            lh.Scenario.load(file).run(Path(results) / "run")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
