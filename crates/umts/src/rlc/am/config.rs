@@ -120,8 +120,8 @@ pub struct AmConfig {
     /// Time after which RESET is sent again (Timer_RST, clause 9.5 h), at least 1 ms. TS 25.331
     /// allows 50 ms to 550 ms by 50, 600 ms to 1 s by 100.
     pub timer_rst: Duration,
-    /// How often RESET is sent before the error is unrecoverable, at least 1 (MaxRST, clause 9.6 e).
-    /// TS 25.331 allows 1, 4, 6, 8, 12, 16, 24, 32.
+    /// How often RESET is sent before the error is unrecoverable, at least 1 (MaxRST, clause 9.6
+    /// e). TS 25.331 allows 1, 4, 6, 8, 12, 16, 24, 32.
     pub max_rst: u32,
     /// Time after which a discard order is sent again (Timer_MRW, clause 9.5 i), at least 1 ms. TS
     /// 25.331 allows 50 ms to 900 ms.
