@@ -15,8 +15,8 @@ assert _version, "Cargo.toml names the workspace's version"
 version = release = _version.group(1)
 
 extensions = ["myst_parser", "lasthop_reference"]
-# plan.md is for those who work on the code; `make`-made folders are no pages.
-exclude_patterns = ["_build", "_ext", "plan.md", "**/.*"]
+# Folders that `make` writes are no pages.
+exclude_patterns = ["_build", "_ext", "**/.*"]
 source_suffix = {".md": "markdown"}
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4

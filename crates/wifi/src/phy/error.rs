@@ -214,8 +214,8 @@ mod tests {
     use crate::phy::{Guard, Mode, Width};
     use lasthop_engine::math::from_db;
 
-    /// What is not computed below the bound would be 0, and above it it is not: down to 30 dB below,
-    /// and 0.1 dB above.
+    /// Below the bound the probability is left out because it is 0 (here down to 30 dB below it);
+    /// 0.1 dB above the bound it is not.
     #[test]
     fn no_data_is_correct_below_the_bound() {
         for coding in super::EVERY.into_iter().filter(|c| c.bits() > 0) {
