@@ -23,7 +23,7 @@ pub struct OptionsInUse {
 }
 
 /// The sender's state in the terms of Linux' `struct tcp_info`, for probes; no algorithm uses it.
-/// It has more than 25 fields, because they are those of the kernel's structure.
+/// More than 25 fields: they are those of the kernel's structure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Info {
     /// Connection state.
