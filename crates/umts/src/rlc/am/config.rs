@@ -49,8 +49,8 @@ pub enum OnMaxDat {
 /// One RLC entity in acknowledged mode. Times and counts of zero switch a mechanism off; a timer
 /// that runs takes at least 1 ms.
 ///
-/// More than 25 fields: they are the keys of one table of the scenario, and RRC configures them with
-/// one information element (TS 25.331, "RLC info").
+/// More than 25 fields: they are the keys of one table of the scenario, and RRC configures them
+/// with one information element (TS 25.331, "RLC info").
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AmConfig {
