@@ -2,8 +2,7 @@
 
     python docs/draw_network_cost.py        needs matplotlib
 
-The figures are in docs/data/network-cost.json, which
-`cargo bench --profile dist -p lasthop-sim --bench scenarios -- scale` writes.
+The figures are in docs/data/network-cost.json, which `make bench-scale` writes.
 """
 
 from __future__ import annotations
