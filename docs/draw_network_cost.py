@@ -46,8 +46,9 @@ def main() -> None:
         below.set_xlabel(name)
         for axes in (above, below):
             axes.set_xlim(left=0)
-            axes.set_ylim(bottom=0)
             axes.grid(alpha=0.3)
+    for row in panels:  # once the panels of a row, which share the axis, are complete
+        row[0].set_ylim(bottom=0)
     panels[0][0].set_ylabel("instructions for a simulated\nsecond [thousand million]")
     panels[1][0].set_ylabel("peak memory\nof 1 s [MiB]")
     figure.tight_layout()
