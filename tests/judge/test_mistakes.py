@@ -174,3 +174,101 @@ def test_a_path_has_at_least_one_seed(tmp_path: Path) -> None:
         tmp_path, 'pass = ["max(cwnd, start, end) > 10"]\n[case.paths.q]\nseeds = 0\nrate = "1 Mbit/s"\nrtt = "1 s"'
     )
     assert "`seeds` is a whole number from 1 to 1000" in found
+
+
+@pytest.mark.parametrize(
+    ("check", "message", "remedy"),
+    [
+        ("max(cwnd, late, end) in [5, 3]", "no value is in this range", "the smaller end comes first"),
+        ("max(cwnd, late, end) in [3, 5]", None, ""),
+        ("max(cwnd, late, end) > -inf", "this always holds", "a bound that a control can miss"),
+        ("max(cwnd, late, end) <= inf", "this always holds", "a bound that a control can miss"),
+        ("max(ssthresh, late, end) < inf", None, ""),  # a threshold may be inf: it is not set
+        ("nth(events('rto'), 0) > start", "events are counted from 1", "nth(e, 2)"),
+        ("nth(events('rto'), 1.5) > start", "events are counted from 1", "nth(e, 2)"),
+        ("nth(events('rto'), 1) > start", None, ""),
+        ("swings(cwnd, 9, 3, 1 s, start, end) < 3", "`low` is below `high`", "swings(x, low, high, t, a, b)"),
+        ("largest(delivered, -1 s, start, end) > 3", "a length of time is above 0", "largest(x, t, a, b)"),
+        ("jain_of('judged', 0 s, late, end) < 1", "a length of time is above 0", "jain_of('FLOWS', t, a, b)"),
+        ("loss_of('judgedx', late, end) < 1 %", "no flow fits 'judgedx'", "did you mean 'judged'?"),
+        (
+            "loss_of('judged', start + 1 s, start + 1.5 s) < 1 %",
+            "no window of 1 s lies between 1 s and 1.5 s",
+            "shorter",
+        ),
+        ("loss_of('judged', start + 1 s, start + 2.5 s) < 1 %", None, ""),
+        ("count(events('rto', 'flow/judge')) = 0", "no source of events 'flow/judge'", "did you mean 'flow/judged'?"),
+        ("count(events('rto', 'judged')) = 0", "no source of events 'judged'", "did you mean 'flow/judged'?"),
+        ("count(events('change', 'link/bn')) = 0", None, ""),
+        ("count(events('change', 'node/server')) = 0", None, ""),
+    ],
+)
+def test_what_has_no_meaning_in_any_run_is_a_mistake(
+    check: str, message: str | None, remedy: str, tmp_path: Path
+) -> None:
+    found = said(tmp_path, f'pass = ["{check}"]', '[case.scenario]\noutput = { windows = "1 s", tcp = "interval" }')
+    assert ("The cases are right" in found) is (message is None), found
+    assert (message or "") in found
+    assert remedy in found
+
+
+RIGHT = 'pass = ["max(cwnd, late, end) > 1"]'
+READINGS = '\nreadings = { a = "max(cwnd, late, end) > 2", b = "max(cwnd, late, end) > 3" }'
+
+
+@pytest.mark.parametrize(
+    ("head", "tail", "message", "remedy"),
+    [
+        ("known = { cubic = 3 }", "", "a reason is a text", "why a control fails"),
+        ('excluded = { cubic = "" }', "", "a reason is a text", "controls that the case does not judge"),
+        ('references = ["bbr3"]', "", "a case without metrics compares nothing", "[case.metric.NAME]"),
+        ("", f'[[case.ambiguous]]\ntxt = "x"{READINGS}', "unknown key `txt`", "did you mean 'text'?"),
+        ("", f"[[case.ambiguous]]\ntext = 3{READINGS}", "`text` must be a text", "readings = {"),
+        ("", '[case.scenario]\nduraton = "3 s"', "unknown key `duraton`", "did you mean `duration`?"),
+        (
+            "",
+            '[[case.scenario.when]]\nvar = "bbr.state"\nbecomes = "Drain"\nset = { "link.bn.rate" = "1 Mbit/s" }',
+            "has no variable `bbr.state`",
+            'observables = ["bbr.state"]',
+        ),
+    ],
+)
+def test_a_key_of_a_case_that_is_wrong_has_a_remedy(
+    head: str, tail: str, message: str, remedy: str, tmp_path: Path
+) -> None:
+    found = said(tmp_path, f"{RIGHT}\n{head}", tail)
+    assert message in found
+    assert remedy in found
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ('[suite]\ntitel = "x"', "did you mean 'title'?"),
+        ("[suite]\ntitle = 3", "`title` must be a text"),
+        ("[suit]\ntitle = 'x'", "unknown table `suit`"),
+        ("suite = 3", "`suite` must be a table"),
+        ('[suite]\ntitle = "x"\nsource = "s"\nleft_out = ["y"]', "The cases are right"),
+    ],
+)
+def test_a_wrong_head_of_a_suite_is_shown(head: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(CASE.format(head=RIGHT, tail=""), encoding="utf-8")
+    (tmp_path / "suite.toml").write_text(head, encoding="utf-8")
+    done = CliRunner().invoke(main, ["judge", "--file", str(tmp_path)])
+    assert message in done.output
+    assert done.exception is None or isinstance(done.exception, SystemExit)
+
+
+def test_cases_of_one_judgement_have_different_names(tmp_path: Path) -> None:
+    """Files of evidence and links in the report have them; the same file twice is one."""
+    one, other, same = tmp_path / "one.toml", tmp_path / "other.toml", tmp_path / "below" / "one.toml"
+    same.parent.mkdir()
+    text = CASE.format(head=RIGHT, tail='[case.scenario]\nduration = "1 s"')
+    one.write_text(text, encoding="utf-8")
+    other.write_text(text, encoding="utf-8")
+    same.write_text(text.replace('"M"', '"N"'), encoding="utf-8")
+    with pytest.raises(lh.LasthopError, match="two cases 'M'"):
+        lh.judge("reno", [one, other], store=tmp_path / "store", jobs=1)
+    with pytest.raises(lh.LasthopError, match="two suites are called 'one'"):
+        lh.judge("reno", [one, same], store=tmp_path / "store", jobs=1)
+    assert [row.id for row in lh.judge("reno", [one, one], store=tmp_path / "store", jobs=1).rows] == ["M"]

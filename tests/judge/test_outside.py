@@ -52,7 +52,7 @@ def judged(
         ("log2(0) < min(cwnd, start, end)", "a division by 0"),
         ("sqrt(0 - 1) >= min(cwnd, start, end)", "has no value"),
         ("all(cwnd / (2 - 2) > 1, start, end)", "not known"),
-        ("largest(delivered, 0 s, start, end) > 0", "0 intervals"),
+        ("largest(delivered, 0 * {rtt}, start, end) > 0", "0 intervals"),
     ],
 )
 def test_what_is_no_number_decides_nothing(check: str, why: str, tmp_path: Path) -> None:
@@ -212,3 +212,29 @@ def test_a_power_of_a_power_needs_parentheses(tmp_path: Path) -> None:
     with pytest.raises(LasthopError, match="a power of a power"):
         judged(tmp_path, "2 ^ 3 ^ 2 = 512")
     assert judged(tmp_path, "2 ^ -1 = 0.5 and max(cwnd, start, end) > 0")[0] == "pass"
+
+
+def test_values_that_follow_from_the_path_are_found(tmp_path: Path) -> None:
+    """The bounds of these cases are derived in their file: token rates, mean losses, full buffers, pauses."""
+    rows = lh.judge("cubic", [HERE / "physics.toml"], store=tmp_path / "store", jobs=1).rows
+    assert {row.id: row.verdict for row in rows} == dict.fromkeys(
+        ("POLICER", "BURSTS", "PAUSE", "HALF", "QUEUE", "MARKS", "UDP", "APP", "HELD", "BATCHES"), "pass"
+    ), [row.why for row in rows]
+
+
+def test_a_check_that_does_not_hold_shows_both_sides(tmp_path: Path) -> None:
+    """Of a range both ends, of a number that stands in the check itself none."""
+    path = "max(inflight, start, end)"
+    for check, right in (
+        (f"{path} > 100 * {path}", True),
+        (f"{path} in [10 * {path}, 20 * {path}]", True),
+        (f"{path} > 1000000", False),
+    ):
+        file = tmp_path / "x.toml"
+        file.write_text(CASE.format(check=check, scenario='duration = "1 s"', rate="1 Mbit/s"), encoding="utf-8")
+        (row,) = lh.judge("reno", [file], store=tmp_path / "store", jobs=1).rows
+        (found,) = row.points[0]["checks"]
+        assert row.verdict == "fail"
+        assert ("right side" in row.why) is ("right" in found) is right, row.why
+        if right:
+            assert found["right"][0] in (pytest.approx(100 * found["left"]), pytest.approx(10 * found["left"]))

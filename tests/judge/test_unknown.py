@@ -29,9 +29,11 @@ to = "client"
 app = "bulk"
 tcp = { profile = "linux-6", cc = "cubic" }
 """
-#: Longer than the interval of the cases: it contains no window.
+#: Longer than the interval of the cases: it contains no window. A fixed interval without one would
+#: be a mistake of the case; this one is not known before the run.
+FROM = "shift(late, 0 * log2(2))"
 WINDOWS = 'output.windows = "10 s"'
-LOSS = "[case.metric.loss]\nvalue = \"loss_of('judged', late, end)\"\n"
+LOSS = f"[case.metric.loss]\nvalue = \"loss_of('judged', {FROM}, end)\"\n"
 GOODPUT = "[case.metric.got]\nvalue = \"goodput_of('judged', late, end)\"\n"
 
 
@@ -54,7 +56,7 @@ def row(tmp_path: Path, metrics: str, scenario: str = "", cc: str = "vegas") -> 
             "harm on p is not known in any run: no flow 'judged' has samples",
         ),
         (
-            GOODPUT + 'most = "{rate} * (1 - loss_of(\'judged\', late, end))"\nby = "s"',
+            GOODPUT + f'most = "{{rate}} * (1 - loss_of(\'judged\', {FROM}, end))"\nby = "s"',
             WINDOWS,
             "the bound `most` of got on p is not known, so it is not tested: no window of a flow 'judged' is",
         ),

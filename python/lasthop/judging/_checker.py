@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from math import inf
+from math import floor, inf
 from typing import TypeGuard
 
 from lasthop.campaign._faults import nearest
@@ -54,6 +54,11 @@ _NOT_NEGATIVE = (
     "goodput_of", "carried_of", "delay_of", "wait_of", "spread_of", "swings", "burst_of", "completion_of",
     "time_to_reach", "time_to_settle", "count",
 )  # fmt: skip
+#: Arguments that are a length of time, by function.
+_LENGTHS = {
+    "largest": (1,), "largest_share": (2,), "spread_of": (1,), "swings": (3,), "burst_of": (1,), "jain_of": (1,),
+    "starved_of": (2,), "time_to_reach": (2,), "time_to_settle": (3, 4),
+}  # fmt: skip
 _RTT = "metric('flow(\"judged\").rtt_mean_s')"
 #: What is no variable and can be had otherwise.
 _MEASURED = {
@@ -117,6 +122,10 @@ class Checker:
         if not isinstance(tree, Compare) or len(tree.operators) != 1:
             return
         (left, right), sign = tree.terms, tree.operators[0]
+        if (sign, self._constant(right)) in (("<=", inf), (">", -inf), (">=", -inf)):
+            raise ExpressionError(
+                "this always holds: no value is beyond inf", "a bound that a control can miss", *_place(tree)
+            )
         if not isinstance(left, Call):
             left, right, sign = right, left, {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(sign, sign)
         bound = self._constant(right)
@@ -168,6 +177,9 @@ class Checker:
         kinds = [self.kind(part) for part in (tree.of, tree.low, tree.high)]
         for part, kind in zip((tree.of, tree.low, tree.high), kinds, strict=True):
             self._among(part, kind, _NUMERIC, "'in'")
+        low, high = self._constant(tree.low), self._constant(tree.high)
+        if low is not None and high is not None and low > high:
+            raise ExpressionError("no value is in this range", "the smaller end comes first: in [2, 3]", *_place(tree))
         return CONDITION if SERIES in kinds else TRUTH
 
     def _parameter(self, tree: Parameter) -> None:
@@ -343,7 +355,7 @@ class Checker:
     def _check_flows(self, pattern: Text) -> None:
         """Some flow has this name or fits this pattern; `count` makes NAME-1, NAME-2 of NAME."""
         known, of = self._names.flows, pattern.value
-        if known and not any(fnmatchcase(n, of) or fnmatchcase(f"{n}-1", of) or of.startswith(n) for n in known):
+        if known and not any(fnmatchcase(n, of) or fnmatchcase(f"{n}-1", of) or of.startswith(f"{n}-") for n in known):
             raise ExpressionError(f"no flow fits '{of}'", nearest(of, sorted(known)), *_place(pattern))
 
     def _check_values(self, tree: Call) -> None:
@@ -355,6 +367,18 @@ class Checker:
             share = self._constant(tree.arguments[1])
             if share is not None and not 0 <= share <= 1:
                 raise ExpressionError("a quantile is from 0 to 1", "such as 0.95, or 95 %", *_place(tree.arguments[1]))
+        for place in _LENGTHS.get(tree.function, ()):
+            length = self._constant(tree.arguments[place])
+            if length is not None and not 0 < length < inf:
+                remedy = f"its form is {FUNCTIONS[tree.function].form}"
+                raise ExpressionError("a length of time is above 0", remedy, *_place(tree.arguments[place]))
+        if tree.function == "nth" and (n := self._constant(tree.arguments[1])) is not None and (n < 1 or n != floor(n)):
+            raise ExpressionError("events are counted from 1", "such as nth(e, 2)", *_place(tree.arguments[1]))
+        if tree.function == "swings":
+            low, high = self._constant(tree.arguments[1]), self._constant(tree.arguments[2])
+            if low is not None and high is not None and low >= high:
+                remedy = f"its form is {FUNCTIONS['swings'].form}"
+                raise ExpressionError("`low` is below `high`", remedy, *_place(tree.arguments[1]))
         if not numbers or numbers[0] not in tree.arguments[1:2]:
             return
         if tree.function in ("wait_of", "delay_of") and numbers[0].value not in (50, 95, 99):
@@ -367,6 +391,8 @@ class Checker:
         if isinstance(tree, Unary) and tree.operator == "-":
             of = self._constant(tree.of)
             return None if of is None else -of
+        if isinstance(tree, Name) and tree.name == "inf":
+            return inf
         return tree.value if isinstance(tree, Number) else None
 
     def _among(self, tree: Tree, kind: str, wanted: tuple[str, ...], what: str) -> None:

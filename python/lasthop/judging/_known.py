@@ -6,17 +6,19 @@ any run: a mistake of the case, which is found before the first run.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from lasthop.campaign._faults import nearest
 from lasthop.campaign.metrics import Metric, MetricError
 from lasthop.judging._checker import OF_FLOWS
 from lasthop.judging._evaluation import ANY_TIME
 from lasthop.judging._functions import FUNCTIONS, MOMENT, MOMENTS
 from lasthop.judging._paths import CasePath
 from lasthop.judging._places import Key, Places, together
-from lasthop.judging._syntax import Binary, Call, Name, Number, Parameter, Text, Tree, Unary, parts_of
+from lasthop.judging._syntax import Binary, Call, Name, Number, Parameter, Text, Tree, Unary, parse, parts_of
 from lasthop.judging._variables import declared, known_variables
 from lasthop.judging.case import Case
 
@@ -37,6 +39,8 @@ _REQUESTED: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], bool]]] = {
     "packets": ("set output.packets = true", lambda output: bool(output.get("packets") or output.get("explain"))),
     "queues": ("set output.queues = true", lambda output: bool(output.get("queues", True))),
 }
+#: Tables of a scenario whose entries are sources of events.
+_SOURCES = ("flow", "link", "ue", "bearer", "cell", "station", "ap")
 #: Moments are compared to this share of the duration.
 _ROUNDING = 1e-9
 
@@ -59,6 +63,7 @@ class _Check:
         self._path = path
         self._duration_s = scenario.duration
         tables = tomllib.loads(scenario.to_toml())
+        self._tables_of = tables
         self._output = tables.get("output", {})
         apps = [flow.get("app") for flow in tables.get("flow", {}).values()]
         self._media = any(isinstance(app, dict) and app.get("kind") == "media" for app in apps)
@@ -73,8 +78,29 @@ class _Check:
                     if table in _REQUESTED and not _REQUESTED[table][1](self._output):
                         what = f"this reads the table `{table}`, which the scenario does not record"
                         yield self._fault(key, part, what, _REQUESTED[table][0])
+                if isinstance(part, Call) and part.function == "events":
+                    yield from self._source(key, part)
                 if isinstance(part, Call) and part.function not in ANY_TIME:
-                    yield from self._moments(key, part)
+                    wrong = [*self._moments(key, part)]
+                    yield from wrong or self._windows(key, part)
+
+    def _source(self, key: Key, call: Call) -> Iterator[LasthopError]:
+        """A source of events that the scenario does not have."""
+        of = call.arguments[1] if len(call.arguments) > 1 else None
+        if not isinstance(of, Text):
+            return
+        kind, _, name = of.value.partition("/")
+        every = {k: [f"{k}/{n}" for n in self._tables_of.get(k, {})] for k in _SOURCES}
+        known = [source for sources in every.values() for source in sources]
+        # Names of nodes and bearers are not those of tables: ends of links, UEs, pairs of UEs.
+        free = kind == "node" or (kind == "bearer" and not {"ue", "sidelink"}.isdisjoint(self._tables_of))
+        # With `count` NAME-1, NAME-2 of NAME.
+        if (free and name) or any(of.value == s or of.value.startswith(f"{s}-") for s in known):
+            return
+        remedy = next(
+            (f"did you mean '{s}'?" for s in known if s.partition("/")[2] == of.value), nearest(of.value, known)
+        )
+        yield self._fault(key, of, f"the scenario has no source of events '{of.value}'", remedy)
 
     def _fault(self, key: Key, part: Tree, message: str, remedy: str) -> LasthopError:
         where = f"path '{self._path.name}': {message}"
@@ -117,6 +143,22 @@ class _Check:
         if first is not None and last is not None and last <= first + rounding:
             what = f"the interval from {first:.6g} s to {last:.6g} s is empty"
             yield self._fault(key, call, what, "an interval goes from an earlier moment to a later one")
+
+    def _windows(self, key: Key, call: Call) -> Iterator[LasthopError]:
+        """A fixed interval in which no window of the table `windows` lies as a whole."""
+        text = self._output.get("windows")
+        if OF_FLOWS.get(call.function) != "windows" or text is None:
+            return
+        length = parse(text)
+        first, last = (self._time(argument) for argument in call.arguments[-2:])
+        if first is None or last is None or not isinstance(length, Number):
+            return
+        rounding = _ROUNDING * max(self._duration_s, 1.0)
+        begins = math.ceil((first - rounding) / length.value) * length.value
+        # The last window ends with the run.
+        if begins >= self._duration_s or min(begins + length.value, self._duration_s) > last + rounding:
+            what = f"no window of {text} lies between {first:.6g} s and {last:.6g} s"
+            yield self._fault(key, call, what, "output.windows is the length of a window: set a shorter one")
 
     def _time(self, tree: Tree) -> float | None:
         """A moment that is the same in every run [s]; None: it is another value, or not known."""

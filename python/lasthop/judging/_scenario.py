@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from lasthop.campaign._faults import nearest
 from lasthop.judging._paths import CasePath
 from lasthop.judging._places import Key, Places, together
 from lasthop.judging._syntax import DIMENSIONS, Binary, ExpressionError, Number, Parameter, Tree, Unary, parse
-from lasthop.judging._variables import CONGESTION
+from lasthop.judging._variables import CONGESTION, known_variables
 from lasthop.judging.case import FLOW, TCP, Case
 
 #: The control of a run without the judged flow.
@@ -145,11 +146,26 @@ def _placed(case: Case, path: CasePath, error: LasthopError) -> LasthopError:
             inside = file.below(own) or file.below((*case.key, "scenario", *parts))
             if not file.has(at) and inside is not None:  # a table of which only keys stand in the case
                 at = inside
+            if len(parts) == 1 and get_close_matches(str(parts[0]), ["duration"]):
+                remedy = "did you mean `duration`?"
+            variable = _watched(case, parts)
+            if variable in known_variables(case.judges) and variable not in case.variables:
+                remedy = f'write observables = ["{variable}"]: a control without it is not-applicable then'
             if not file.has(at):  # a key of the base, whose value follows from the path
                 at = (*case.key, "paths", path.name)
                 remedy = remedy or f"`{key}` follows from the values of the path"
         found.append(file.error(at, f"scenario of path '{path.name}': {diagnostic['message']}", remedy))
     return together(found) if found else error
+
+
+def _watched(case: Case, parts: Sequence[str | int]) -> str:
+    """The variable of a `[[when]]` of a case; empty: it is another key."""
+    if len(parts) != 3 or parts[0] != "when" or parts[2] != "var":
+        return ""
+    triggers = case.scenario.get("when", [])
+    number = parts[1]
+    here = isinstance(number, int) and number < len(triggers)
+    return str(triggers[number].get("var", "")) if here else ""
 
 
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

@@ -387,6 +387,12 @@ def parts_of(tree: Tree) -> tuple[Tree, ...]:
     return (tree.of, tree.low, tree.high) if isinstance(tree, Within) else ()
 
 
+def bounds_of(tree: Tree) -> list[Tree]:
+    """What a check compares its left side with, as far as the check does not say the number."""
+    terms = tree.terms[1:] if isinstance(tree, Compare) else (tree.low, tree.high) if isinstance(tree, Within) else ()
+    return [term for term in terms if term != left_of(tree) and not isinstance(term, (Number, Text))]
+
+
 def left_of(tree: Tree) -> Tree | None:
     """The side of a check whose value is shown: the compared expression."""
     if isinstance(tree, Compare):

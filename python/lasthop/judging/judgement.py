@@ -314,7 +314,8 @@ class Judgement:
         if switch:
             self.control = mutated(self.control, switch)
         named = [suites] if isinstance(suites, (str, PathLike)) else suites
-        given = [*(named or default_suites(self.control))]
+        wanted = [*(named or default_suites(self.control))]
+        given = [s for place, s in enumerate(wanted) if s not in wanted[:place]]
         every = [s if isinstance(s, Suite) else load_suite(str(s)) for s in given]
         words = {s.name: s.name if isinstance(g, Suite) else str(g) for s, g in zip(every, given, strict=True)}
         made = (own or {}).get(cc)
@@ -329,6 +330,7 @@ class Judgement:
                 f"no case fits {' or '.join(repr(c) for c in cases)}",
                 f"there are: {', '.join(c.id for s in every for c in s.cases)}",
             )
+        _check_ids(self.suites)
         #: The control without its mistake, for the figures of cases with checks.
         self._right: Judgement | None = None
         checked = [replace(s, cases=tuple(c for c in s.cases if not c.metrics)) for s in self.suites]
@@ -787,6 +789,22 @@ def _judged(suites: Sequence[str | PathLike[str] | Suite] | str | PathLike[str] 
     every = [s if isinstance(s, Suite) else load_suite(str(s)) for s in named]
     kinds = {case.judges for suite in every for case in suite.cases}
     return RATE if kinds == {RATE} else CONGESTION
+
+
+def _check_ids(suites: Sequence[Suite]) -> None:
+    """Cases and suites of a judgement have different names: links and files have them."""
+    seen: dict[str, Case] = {}
+    for case in (case for suite in suites for case in suite.cases):
+        if case.id in seen:
+            raise mistake(
+                f"there are two cases '{case.id}', in '{seen[case.id].file}' and in '{case.file}'",
+                "ids are unique in a judgement: rename one, or judge twice",
+            )
+        seen[case.id] = case
+    names = [suite.name for suite in suites]
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        raise mistake(f"two suites are called '{twice}'", "rename a file or folder, or judge twice")
 
 
 def default_suites(control: Control) -> list[str]:

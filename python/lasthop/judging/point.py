@@ -26,7 +26,7 @@ from lasthop.judging._limits import held_back
 from lasthop.judging._paths import CasePath
 from lasthop.judging._recording import Moment, Recording, Unknown, thinned
 from lasthop.judging._scenario import ALONE, STACK, scenario_of, scenario_text
-from lasthop.judging._syntax import left_of
+from lasthop.judging._syntax import bounds_of, left_of
 from lasthop.judging._thresholds import thresholds
 from lasthop.judging._variables import CONGESTION, declared, known_variables, unit_of
 from lasthop.judging._words import number, quantity
@@ -241,6 +241,9 @@ def _checked(evaluation: Evaluation, check: Check) -> dict[str, Any]:
             found["left"] = left
     if isinstance(value, Unknown):
         return {**found, "holds": None, "why": value.why}
+    bounds = [_number(evaluation.of(bound)) for bound in bounds_of(check.tree)] if "left" in found else []
+    if bounds and None not in bounds:
+        found["right"] = bounds
     return {**found, "holds": bool(value)}
 
 
@@ -322,8 +325,9 @@ def _holds(holds: bool | None) -> str:
 def _said(check: Mapping[str, Any], units: Mapping[str, str]) -> str:
     if check["holds"] is None:
         return f"{check['expr']} is not known: {check['why']}"
-    left = check.get("left")
-    value = "" if left is None else f" (left side {quantity(left, units.get(check['name'], ''))})"
+    left, unit = check.get("left"), units.get(check["name"], "")
+    right = " and ".join(quantity(bound, unit) for bound in check.get("right", []))
+    value = "" if left is None else f" (left side {quantity(left, unit)}{f', right side {right}' if right else ''})"
     if check["holds"]:
         return f"{check['expr']}{value}"
     return f"{check['expr']} does not hold{value}{_first(check)}"

@@ -155,8 +155,11 @@ class _Reader:
         l4s = self._data.get("l4s", False)
         if not isinstance(l4s, bool):
             self._fault(("l4s",), "`l4s` is true or false", _KEYS["l4s"])
-        known = {k: str(v) for k, v in self._table("known").items()}
-        excluded = {k: str(v) for k, v in self._table("excluded").items()}
+        if references[len(BASELINES[judges]) :] and not metrics:
+            self._fault(
+                ("references",), "a case without metrics compares nothing", "write [case.metric.NAME], or remove it"
+            )
+        known, excluded = self._reasons("known"), self._reasons("excluded")
         if self.errors:
             return None
         used = {*checker.used, *(v for v in plot if v in variables)}
@@ -197,6 +200,14 @@ class _Reader:
             self._fault((name,), f"`{name}` must be a table", f"[case.{name}]: {_KEYS[name]}")
             return {}
         return value
+
+    def _reasons(self, name: str) -> dict[str, str]:
+        """A table of texts by the names of controls."""
+        table = self._table(name)
+        for control, why in table.items():
+            if not isinstance(why, str) or not why.strip():
+                self._fault((name, control), "a reason is a text", f"[case.{name}]: {_KEYS[name]}")
+        return {control: str(why) for control, why in table.items()}
 
     def _whole(self, name: str, least: int, most: int, otherwise: int) -> int:
         value = self._data.get(name, otherwise)
@@ -288,6 +299,11 @@ class _Reader:
             return ()
         for number, entry in enumerate(entries):
             checks = []
+            for key in entry.keys() - {"text", "readings"}:
+                remedy = nearest(key, ("text", "readings"))
+                self._fault(("ambiguous", number, key), f"unknown key `{key}`", remedy, at_key=True)
+            if not isinstance(entry.get("text", ""), str):
+                self._fault(("ambiguous", number, "text"), "`text` must be a text", _READINGS)
             readings = entry.get("readings")
             if not isinstance(readings, Mapping) or len(readings) < 2:
                 self._fault(("ambiguous", number), "an ambiguous point has two readings or more", _READINGS)

@@ -281,10 +281,13 @@ def _holds(check: Mapping[str, Any], units: Mapping[str, str]) -> Markup:
     css, sign, word = {
         True: ("good", "✓", "holds"), False: ("bad", "✗", "does not hold"), None: ("unclear", "?", "not known"),
     }[check["holds"]]  # fmt: skip
-    value = f"\N{NO-BREAK SPACE}{quantity(check['left'], units.get(check['name'], ''))}" if "left" in check else ""
+    unit = units.get(check["name"], "")
+    right = " and ".join(quantity(bound, unit) for bound in check.get("right", []))
+    right = f"; right side {right}" if right else ""
+    value = f"\N{NO-BREAK SPACE}{quantity(check['left'], unit)}" if "left" in check else ""
     return Markup(
         '<span class="{}" title="{}"><span aria-hidden="true">{}</span><span class="hidden">{}</span></span>{}'
-    ).format(css, check.get("why", word), sign, word, value)
+    ).format(css, check.get("why", f"{word}{right}"), sign, word, value)
 
 
 def _values(row: Row) -> Markup:

@@ -74,6 +74,7 @@ def load_suite(named: str | Path) -> Suite:
     head = path / "suite.toml"
     about = Places.load(head) if is_there(head) else None
     if about is not None:
+        _check_head(about)
         title, source = (str(about.data.get("suite", {}).get(k, "")) for k in ("title", "source"))
     found: list[Case] = []
     for file in sorted(p for p in path.glob("*.toml") if p.name != "suite.toml"):
@@ -91,6 +92,34 @@ def load_suite(named: str | Path) -> Suite:
         return Suite(path.name, title, source, tuple(found))
     left_out = tuple(str(text) for text in about.data.get("suite", {}).get("left_out", []))
     return Suite(path.name, title, source, tuple(found), _figures(about, found), left_out)
+
+
+def _check_head(about: Places) -> None:
+    """`suite.toml` has the table [suite] with known keys.
+
+    Raises:
+        LasthopError: it has another one, or a value of another type.
+    """
+    for table in about.data:
+        if table != "suite":
+            remedy = "it has the table [suite]; cases stand in the other files of the folder"
+            raise about.error((table,), f"unknown table `{table}`", remedy, at_key=True)
+    head = about.data.get("suite", {})
+    if not isinstance(head, dict):
+        raise about.error(("suite",), "`suite` must be a table", 'such as [suite] title = "..."')
+    for key, value in head.items():
+        if key not in _HEAD:
+            raise about.error(("suite", key), f"unknown key `{key}`", nearest(key, _HEAD), at_key=True)
+        kind, words = _HEAD[key]
+        if not isinstance(value, kind):
+            raise about.error(("suite", key), f"`{key}` must be {words}", None)
+
+
+#: Keys of `suite.toml`: type of the value, in words too.
+_HEAD: dict[str, tuple[type, str]] = {
+    "title": (str, "a text"), "source": (str, "a text"), "left_out": (list, "a list of texts"),
+    "figure": (list, "a list of tables: [[suite.figure]]"),
+}  # fmt: skip
 
 
 def _figures(about: Places, cases: Sequence[Case]) -> tuple[SuiteFigure, ...]:
