@@ -215,7 +215,7 @@ def test_a_power_of_a_power_needs_parentheses(tmp_path: Path) -> None:
 
 
 def test_values_that_follow_from_the_path_are_found(tmp_path: Path) -> None:
-    """The bounds of these cases are derived in their file: token rates, mean losses, full buffers, pauses."""
+    """The file derives the bounds of its cases: token rates, mean losses, full buffers, pauses."""
     rows = lh.judge("cubic", [HERE / "physics.toml"], store=tmp_path / "store", jobs=1).rows
     assert {row.id: row.verdict for row in rows} == dict.fromkeys(
         ("POLICER", "BURSTS", "PAUSE", "HALF", "QUEUE", "MARKS", "UDP", "APP", "HELD", "BATCHES"), "pass"
