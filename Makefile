@@ -167,7 +167,6 @@ bench: target/pgo/merged.profdata ## speed of fixed scenarios and of RLC AM (als
 	$(BENCH) -p lasthop-lte-l2 --bench rlc_am
 
 bench-scale: target/pgo/merged.profdata ## cost of a network by cells, UEs and load (docs/data, drawn by docs/draw_network_cost.py)
-	@mkdir -p docs/data
 	$(BENCH) -p lasthop-sim --bench scenarios -- scale
 
 bench-check: target/pgo/merged.profdata ## instruction counts of the bench cases against the record (UPDATE=1 renews it)

@@ -259,6 +259,18 @@ def test_a_wrong_head_of_a_suite_is_shown(head: str, message: str, tmp_path: Pat
     assert done.exception is None or isinstance(done.exception, SystemExit)
 
 
+def test_the_check_of_a_file_is_of_the_cases_that_are_named(tmp_path: Path) -> None:
+    for name in "ab":
+        text = CASE.format(head=RIGHT, tail="").replace('id = "M"', f'id = "{name.upper()}"')
+        (tmp_path / f"{name}.toml").write_text(text, encoding="utf-8")
+    one = CliRunner().invoke(main, ["judge", "--file", str(tmp_path), "--case", "B"])
+    assert one.exit_code == 0
+    assert [line[:2] for line in one.output.splitlines()] == ["B:", "Th"]
+    none = CliRunner().invoke(main, ["judge", "--file", str(tmp_path), "--case", "C"])
+    assert none.exit_code == 1
+    assert "no case fits 'C'" in none.output
+
+
 def test_cases_of_one_judgement_have_different_names(tmp_path: Path) -> None:
     """Files of evidence and links in the report have them; the same file twice is one."""
     one, other, same = tmp_path / "one.toml", tmp_path / "other.toml", tmp_path / "below" / "one.toml"

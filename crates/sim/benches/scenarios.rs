@@ -659,18 +659,18 @@ fn check() -> Outcome<()> {
     record.comparable_with(&instructions::tools()?)?;
     let me = std::env::current_exe()?;
     let mut wrong = 0;
-    println!("{:<14} {:>13} {:>13} {:>8} {:>9}", "case", "recorded", "now", "change", "segments");
+    println!("{:<16} {:>13} {:>13} {:>8} {:>9}", "case", "recorded", "now", "change", "segments");
     for case in counted() {
         let now = count(&me, case.name).ok_or("valgrind gave no count")?;
         let Some(before) = record.count(case.name) else {
-            println!("{:<14} {:>13} {:>13} not recorded", case.name, "-", now.instructions);
+            println!("{:<16} {:>13} {:>13} not recorded", case.name, "-", now.instructions);
             wrong += 1;
             continue;
         };
         let verdict = instructions::judge(before, now);
         wrong += usize::from(!verdict.is_empty());
         println!(
-            "{:<14} {:>13} {:>13} {:>+7.2}% {:>9} {verdict}",
+            "{:<16} {:>13} {:>13} {:>+7.2}% {:>9} {verdict}",
             case.name,
             before.instructions,
             now.instructions,
@@ -679,7 +679,7 @@ fn check() -> Outcome<()> {
         );
     }
     for name in record.names().filter(|&n| !counted().any(|c| c.name == n)) {
-        println!("{name:<14} recorded, but no case that is counted");
+        println!("{name:<16} recorded, but no case that is counted");
         wrong += 1;
     }
     match wrong {
@@ -703,7 +703,7 @@ fn update() -> Outcome<()> {
     let mut cases = Vec::new();
     for case in counted() {
         let now = count(&me, case.name).ok_or("valgrind gave no count")?;
-        println!("{:<14} {:>13} {:>9} segments", case.name, now.instructions, now.segments);
+        println!("{:<16} {:>13} {:>9} segments", case.name, now.instructions, now.segments);
         cases.push((case.name.to_owned(), now));
     }
     fs::write(record_file(), Record { tools, cases }.to_text()?)?;
@@ -729,7 +729,9 @@ fn scale_all() -> Outcome<()> {
         println!("{figures}");
         all.push(figures);
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/data/network-cost.json");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/data");
+    fs::create_dir_all(&folder)?;
+    let path = folder.join("network-cost.json");
     fs::write(&path, format!("{}\n", serde_json::to_string_pretty(&all)?))?;
     println!("docs/data/network-cost.json");
     Ok(())

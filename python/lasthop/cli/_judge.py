@@ -102,7 +102,7 @@ def judge(ctx: click.Context, /, control: str | None, **said: Any) -> None:
             ctx.exit(GATE)
         return
     if control is None:
-        _check(suites, said["as_json"])
+        _check(suites, said["cases"], said["as_json"])
         return
     with redirect_stdout(sys.stderr):  # what own code prints
         judgement = _judgement(utf8(control), suites, said)
@@ -170,8 +170,8 @@ def _suite_json(suite: Suite) -> dict[str, Any]:
     return {"name": suite.name, "title": suite.title, "source": suite.source, "cases": cases}
 
 
-def _check(files: list[str], as_json: bool) -> None:
-    """Cases that are right in themselves, with the scenarios of each.
+def _check(files: list[str], patterns: tuple[str, ...], as_json: bool) -> None:
+    """Cases that are right in themselves, with the scenarios of each; of those that `--case` names.
 
     Checked with a control that has the case's variables.
     """
@@ -179,9 +179,14 @@ def _check(files: list[str], as_json: bool) -> None:
     from lasthop.judging._variables import scenario_keys
     from lasthop.judging.control import stand_in
     from lasthop.judging.mutants import missing_mutants
-    from lasthop.judging.suite import load_suite
+    from lasthop.judging.suite import chosen, load_suite
 
-    cases = [case for name in files for case in load_suite(name).cases]
+    cases = [case for name in files for case in chosen(load_suite(name), patterns).cases]
+    if not cases:
+        raise mistake(
+            f"no case fits {' or '.join(map(repr, patterns))}",
+            f"`lasthop judge --list --suite {files[0]}` lists the cases",
+        )
     errors: list[LasthopError] = []
     warnings: list[str] = []
     for case in cases:
