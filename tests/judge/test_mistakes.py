@@ -191,6 +191,7 @@ def test_a_path_has_at_least_one_seed(tmp_path: Path) -> None:
         ("largest(delivered, -1 s, start, end) > 3", "a length of time is above 0", "largest(x, t, a, b)"),
         ("jain_of('judged', 0 s, late, end) < 1", "a length of time is above 0", "jain_of('FLOWS', t, a, b)"),
         ("loss_of('judgedx', late, end) < 1 %", "no flow fits 'judgedx'", "did you mean 'judged'?"),
+        (r"""metric('flow(\"judgedx\").goodput_bps') > 1""", "no flow fits 'judgedx'", "did you mean 'judged'?"),
         (
             "loss_of('judged', start + 1 s, start + 1.5 s) < 1 %",
             "no window of 1 s lies between 1 s and 1.5 s",

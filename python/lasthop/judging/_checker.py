@@ -343,20 +343,22 @@ class Checker:
             )
         if tree.function == "metric":
             try:
-                Metric.parse("metric", texts[0].value)
+                metric = Metric.parse("metric", texts[0].value)
             except MetricError as error:
                 message = f"the metric is wrong: {error.what or error}"
                 raise ExpressionError(message, error.help or None, *_place(texts[0])) from None
+            for name, _ in metric.flows():
+                self._check_flows(name, texts[0])
         if texts and (tree.function in OF_FLOWS or tree.function == "flow"):
-            self._check_flows(texts[0])
+            self._check_flows(texts[0].value, texts[0])
         if tree.function in ("rounds", "goodput"):
             self.used.add("round" if tree.function == "rounds" else "delivered")
 
-    def _check_flows(self, pattern: Text) -> None:
+    def _check_flows(self, of: str, place: Text) -> None:
         """Some flow has this name or fits this pattern; `count` makes NAME-1, NAME-2 of NAME."""
-        known, of = self._names.flows, pattern.value
+        known = self._names.flows
         if known and not any(fnmatchcase(n, of) or fnmatchcase(f"{n}-1", of) or of.startswith(f"{n}-") for n in known):
-            raise ExpressionError(f"no flow fits '{of}'", nearest(of, sorted(known)), *_place(pattern))
+            raise ExpressionError(f"no flow fits '{of}'", nearest(of, sorted(known)), *_place(place))
 
     def _check_values(self, tree: Call) -> None:
         """Numbers of which it is known before a run that they have no meaning there."""
