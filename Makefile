@@ -150,8 +150,8 @@ scorecards: $(VENV)/.tools build ## renew the scorecards of all built-in congest
 properties: build ## renew the properties of lasthop.Results, after a change of the tables of runs
 	$(BIN)/python -m tests.table_properties
 
-# As the extension of a wheel is built: profile dist, optimized by a profile of the bundled scenarios' execution. Naming
-# the target leaves build scripts and macros as they are.
+# Built like the extension of a wheel: cargo profile dist, with profile-guided optimization from the
+# bundled scenarios. With a named target the flags do not apply to build scripts and macros.
 HOST = $(shell rustc --print host-tuple)
 BENCH = RUSTFLAGS='-Cprofile-use=$(CURDIR)/target/pgo/merged.profdata' cargo bench --profile dist --locked --target $(HOST)
 
