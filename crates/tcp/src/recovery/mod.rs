@@ -7,14 +7,17 @@
 //! of the window, the state that Linux calls `ca_state`.
 
 mod digest;
-mod fack;
 mod losses_by_count;
+mod losses_by_time;
 mod newreno;
+mod pending;
 mod rack;
 mod reno;
 mod sack;
 mod scoreboard;
 mod tahoe;
+#[cfg(test)]
+mod testing;
 
 pub use digest::AckDigest;
 pub use rack::{Delivered, Mark, Rack};

@@ -7,7 +7,7 @@ use std::ops::Range;
 use lasthop_units::{Duration, Instant};
 
 use super::digest::{AckDigest, Newest};
-use super::fack::Fack;
+use super::pending::Pending;
 use crate::cc::{LossSample, RateSample};
 
 /// The state of one segment in flight; in step with the flight's records.
@@ -54,7 +54,7 @@ pub struct Rack {
 
     /// RACK.xmit_ts and RACK.end_seq of the segment sent last among those delivered; RACK.rtt.
     pub(super) newest: Option<(Instant, u64)>,
-    rtt: Duration,
+    pub(super) rtt: Duration,
     advanced: bool,
     /// How often reordering was observed.
     pub reordering_seen: u32,
@@ -75,7 +75,7 @@ pub struct Rack {
     /// it did not.
     pub app_limited: u64,
     search_from: usize,
-    pub(super) fack: Fack,
+    pub(super) pending: Pending,
 }
 
 impl Default for Rack {
@@ -101,7 +101,7 @@ impl Default for Rack {
             first_sent: Instant::ZERO,
             app_limited: 0,
             search_from: 0,
-            fack: Fack::default(),
+            pending: Pending::default(),
         }
     }
 }
@@ -112,6 +112,14 @@ const REORDERING_MAX: u64 = 300;
 /// Sent after, in RACK's order (RFC 8985 section 6.2 step 2).
 pub(super) fn sent_after(a: (Instant, u64), b: (Instant, u64)) -> bool {
     a.0 > b.0 || (a.0 == b.0 && a.1 > b.1)
+}
+
+impl Mark {
+    /// It is believed to be in the network.
+    #[inline]
+    pub(super) const fn is_in_flight(&self) -> bool {
+        !self.sacked && (!self.lost || self.resent)
+    }
 }
 
 impl Rack {
@@ -169,6 +177,7 @@ impl Rack {
             ..stamp
         };
         self.resent += u32::from(!was);
+        self.list_resent(i, now);
     }
 
     /// Segment `i`, which ends at `end` and was sent last at `at`, is delivered: SACKed, or
@@ -232,7 +241,7 @@ impl Rack {
         if let Some(m) = self.marks.get_mut(i).filter(|m| !m.sacked) {
             m.sacked = true;
             self.sacked += 1;
-            self.fack.mark_sacked(i);
+            self.pending.mark_sacked(i);
             self.packets -= u32::from(!m.joined);
             // What the SACK leaves of its packet is one of its own (tcp_match_skb_to_sack).
             self.cut_before(i + 1);
@@ -247,7 +256,7 @@ impl Rack {
             self.resent -= u32::from(m.resent);
             self.packets -= u32::from(!m.sacked && !m.joined);
             self.cut_before(0);
-            self.fack.pop();
+            self.pending.pop();
         }
         self.search_from = self.search_from.saturating_sub(1);
     }
@@ -295,40 +304,6 @@ impl Rack {
         }
     }
 
-    /// RFC 8985 section 6.2 step 5: marks as lost the segments that were sent before a delivered
-    /// one and have waited long enough. `sent` gives time, end and number of transmissions of a
-    /// record. Returns the time of the next check.
-    pub fn detect(
-        &mut self,
-        now: Instant,
-        reo_wnd: Duration,
-        sent: impl Fn(usize) -> (Instant, u64, u32),
-    ) -> Option<Instant> {
-        let newest = self.newest?;
-        let mut wait = None;
-        for i in 0..self.marks.len() {
-            let m = self.marks[i];
-            if m.sacked || (m.lost && !m.resent) {
-                continue;
-            }
-            let (at, end, transmissions) = sent(i);
-            if !sent_after(newest, (at, end)) {
-                if transmissions == 1 {
-                    // Everything above was sent later still.
-                    break;
-                }
-                continue;
-            }
-            let due = at + self.rtt + reo_wnd;
-            if due <= now {
-                self.mark_lost(i);
-            } else {
-                wait = Some(wait.map_or(due, |w: Instant| w.max(due)));
-            }
-        }
-        wait
-    }
-
     /// True once after an ACK that has advanced RACK.
     pub fn take_advanced(&mut self) -> bool {
         std::mem::take(&mut self.advanced)
@@ -364,12 +339,27 @@ impl Rack {
             }
         }
         self.search_from = 0;
-        self.fack.lose_everything(forget);
+        self.pending.lose_everything(forget);
     }
 
     /// Segments were sent again out of turn: the next search starts from the front.
     pub fn rewind_search(&mut self) {
         self.search_from = 0;
+    }
+
+    /// Takes the marks for lost that a loss detector has listed.
+    pub(super) fn lose_listed(&mut self) {
+        let mut listed = std::mem::take(&mut self.pending.overtaken);
+        // In the order of the marks.
+        listed.sort_unstable();
+        for &i in &listed {
+            // A segment that was sent again twice at one instant is in the list twice.
+            if self.marks[i].is_in_flight() {
+                self.mark_lost(i);
+            }
+        }
+        listed.clear();
+        self.pending.overtaken = listed;
     }
 
     /// Nothing is lost after all.
@@ -378,7 +368,7 @@ impl Rack {
             m.lost = false;
         }
         self.lost = 0;
-        self.fack.unlose();
+        self.pending.unlose();
     }
 
     /// The oldest segment counts as sent once (tcp_enter_frto).
@@ -484,11 +474,11 @@ mod tests {
         // Segment 3, sent at 103, arrives at 153: RTT 50. Segment 0 is due at 100 + 50 + 10 = 160,
         // segment 2 at 162.
         deliver(&mut r, 3, 153);
-        assert_eq!(r.detect(at(153), ms(10), record), Some(at(162)));
+        assert_eq!(r.detect_by_time(at(153), ms(10), record), Some(at(162)));
         assert_eq!((r.lost, r.in_flight()), (0, 9));
-        assert_eq!(r.detect(at(161), ms(10), record), Some(at(162)));
+        assert_eq!(r.detect_by_time(at(161), ms(10), record), Some(at(162)));
         assert_eq!((r.lost, r.in_flight()), (2, 7));
-        assert_eq!(r.detect(at(162), ms(10), record), None);
+        assert_eq!(r.detect_by_time(at(162), ms(10), record), None);
         assert_eq!(r.lost, 3);
         assert_eq!(r.next_lost(), Some(0));
         assert_eq!((r.unsacked(3..10), r.unsacked(3..4), r.unsacked(0..0)), (Some(4), None, None));

@@ -29,7 +29,7 @@ impl LossRecovery<'_> {
         let flight = &self.fly.flight;
         let record =
             |i: usize| flight.get(i).map_or((Instant::MAX, 0, 1), |s| (s.at, s.end, s.transmissions));
-        let again = self.fly.rack.detect(self.now, window, record);
+        let again = self.fly.rack.detect_by_time(self.now, window, record);
         if let Some(at) = again {
             let wait = (at.since(self.now) + TIMEOUT_MIN).min(self.conn.rtt.rto.current());
             self.conn.timers.start(Timer::Reordering, self.now, wait);

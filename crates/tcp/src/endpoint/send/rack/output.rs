@@ -7,7 +7,6 @@ use super::super::detector::{Detector, LossRecovery};
 use super::super::in_flight::InFlight;
 use super::RackTlp;
 use crate::cc::CongestionControl;
-use crate::config::LossDetection;
 use crate::endpoint::connection::Connection;
 use crate::endpoint::meters::Event;
 use crate::endpoint::receive::Receiver;
@@ -111,9 +110,6 @@ impl Sender {
         self.fly.rack.sent_again(i, now, self.fly.delivered);
         self.fly.undo.sent_again(timestamp(now));
         self.fly.reduction.prr.sent(1.0);
-        if c.config.loss.loss_detection == LossDetection::Fack {
-            self.fly.rack.note_resent(i, now);
-        }
         let mut segment = self.resend(c, r, now, s.start, s.end);
         if self.limits.queue.is_some() {
             let pushed = self.fly.rack.marks.get(i).is_some_and(|m| m.pushed);

@@ -1,5 +1,4 @@
-//! The state that forward acknowledgement keeps of the marks, so that an ACK need not visit all of
-//! them.
+//! What loss detection keeps beside the marks, so that an ACK need not visit all of them.
 
 use std::collections::VecDeque;
 
@@ -7,21 +6,23 @@ use lasthop_units::Instant;
 
 /// State beside the marks.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Fack {
+pub(super) struct Pending {
     /// Marks that have left: the number of the oldest one that is there.
     pub(super) gone: u64,
     /// One past the highest SACKed mark; 0: none is.
     pub(super) sacked_to: usize,
-    /// Every mark below is SACKed or lost.
+    /// Every mark below is SACKed or lost; where losses are found by time, or was sent again.
     pub(super) judged_to: usize,
     /// Retransmissions in the order of time: when, and the mark's number. Those that were delivered
     /// or lost since then are still in it.
     pub(super) resent: VecDeque<(Instant, u64)>,
-    /// Reused between calls.
+    /// Retransmissions that are missing in it may be in flight.
+    pub(super) incomplete: bool,
+    /// Marks to be taken for lost; reused between calls.
     pub(super) overtaken: Vec<usize>,
 }
 
-impl Fack {
+impl Pending {
     pub fn mark_sacked(&mut self, i: usize) {
         self.sacked_to = self.sacked_to.max(i + 1);
     }
@@ -29,6 +30,10 @@ impl Fack {
         self.gone += 1;
         self.sacked_to = self.sacked_to.saturating_sub(1);
         self.judged_to = self.judged_to.saturating_sub(1);
+    }
+    /// The place of mark `number`, which may have left.
+    pub fn place(&self, number: u64) -> Option<usize> {
+        number.checked_sub(self.gone).map(|i| i as usize)
     }
     /// Marks all as lost: no retransmission is in flight any more; with `forget`, SACK information
     /// is discarded.
@@ -38,7 +43,9 @@ impl Fack {
             self.sacked_to = 0;
         }
     }
+    /// What was lost is in flight, retransmissions among it.
     pub fn unlose(&mut self) {
         self.judged_to = 0;
+        self.incomplete = true;
     }
 }
