@@ -1,8 +1,8 @@
 //! RACK (RFC 8985 section 6.2 step 5): losses by the times at which segments were sent.
 //!
-//! Linux keeps the segments in flight in a list in the order of time (`tsorted_sent_queue`), so that
-//! it inspects only those sent before the newest delivered one. Here the order of time is that of
-//! the marks for segments sent once, and that of a list for retransmissions.
+//! Linux keeps the segments in flight in a list in the order of time (`tsorted_sent_queue`), so
+//! that it inspects only those sent before the newest delivered one. Here the order of time is that
+//! of the marks for segments sent once, and that of a list for retransmissions.
 
 use lasthop_units::{Duration, Instant};
 
