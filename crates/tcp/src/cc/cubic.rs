@@ -175,8 +175,10 @@ impl Cubic {
 
     /// Congestion avoidance: `segments` were delivered.
     fn grow(&mut self, ack: &AckSample, segments: f64) {
-        let fresh = self.begin_epoch(ack);
-        let mut e = self.epoch.unwrap_or(fresh);
+        let mut e = match self.epoch {
+            Some(e) => e,
+            None => self.begin_epoch(ack),
+        };
         if let Some(since) = e.paused.take() {
             e.start += ack.now.since(since);
         }
