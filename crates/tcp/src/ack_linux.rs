@@ -66,16 +66,22 @@ pub struct Arrival {
     /// advertised.
     pub unacknowledged: u64,
     pub window: u64,
-    /// The data that the application has not read, and the window that could be advertised now.
-    pub unread: u64,
-    pub window_now: u64,
+    /// Of data that the application has not read; `None`: it has read all.
+    pub unread: Option<Unread>,
     /// The window has opened (tcp_grow_window): the sender is to be informed soon.
     pub opened: bool,
-    /// Less than half of the buffer is free.
-    pub short: bool,
     /// The retransmission timeout, and the smoothed round trip of the data that this end has sent.
     pub rto: Duration,
     pub srtt: Option<Duration>,
+}
+
+/// Data waits for the application.
+#[derive(Clone, Copy, Debug)]
+pub struct Unread {
+    /// The window that could be advertised now.
+    pub window: u64,
+    /// Less than half of the buffer is free.
+    pub short: bool,
 }
 
 /// What to do about it.
@@ -142,7 +148,7 @@ impl LinuxAcks {
         }
         self.last_data = now;
         self.quick |= u32::from(a.opened);
-        if a.short && a.unread > 0 && self.is_enough(a) {
+        if a.unread.is_some_and(|u| u.short) && self.is_enough(a) {
             // __tcp_ack_snd_check tests the window before the budget.
             self.end_quick();
         }
@@ -155,10 +161,10 @@ impl LinuxAcks {
 
     /// When its ACK leaves at the latest: [`When::By`] is the jiffy in which the timer expires.
     pub fn when(&self, a: &Arrival) -> When {
-        let moves = a.unread == 0 || a.window_now >= a.window;
+        let moves = a.unread.is_none_or(|u| u.window >= a.window);
         if self.is_enough(a) && moves
             || self.is_quick()
-            || a.unread == 0 && self.is_wanted_by_read(a.unacknowledged)
+            || a.unread.is_none() && self.is_wanted_by_read(a.unacknowledged)
         {
             return When::Now;
         }
@@ -283,10 +289,8 @@ mod tests {
             header: 32,
             unacknowledged: 1000,
             window: 64_000,
-            unread: 0,
-            window_now: 64_000,
+            unread: None,
             opened: false,
-            short: false,
             rto: MS(300),
             srtt: None,
         }
@@ -368,7 +372,7 @@ mod tests {
         assert_eq!(p.quick, 16);
         // __tcp_ack_snd_check calls __tcp_select_window only where more than a segment waits and is
         // not read.
-        let short = Arrival { short: true, unread: 2000, window_now: 30_000, ..full(1004) };
+        let short = Arrival { unread: Some(Unread { window: 30_000, short: true }), ..full(1004) };
         p.learn(&short);
         assert_eq!((p.quick, p.when(&short)), (16, When::Now));
         let two = Arrival { unacknowledged: 2000, ..short };
@@ -400,7 +404,7 @@ mod tests {
         let two = Arrival { unacknowledged: 2000, ..full(1001) };
         assert_eq!(p.when(&two), When::Now);
         // Unread data that narrows the window: the ACK leaves with the read.
-        let stuck = Arrival { unread: 2000, window_now: 62_000, ..two };
+        let stuck = Arrival { unread: Some(Unread { window: 62_000, short: true }), ..two };
         assert_ne!(p.when(&stuck), When::Now);
         assert!(p.is_wanted_by_read(2000));
     }
@@ -419,7 +423,14 @@ mod tests {
         assert_eq!(when(AckRule::Linux, &pushed), When::Now);
         assert_eq!(when(AckRule::LinuxBefore6157, &pushed), later);
         assert_eq!(when(AckRule::Linux, &full(1000)), later, "no PSH");
-        assert_eq!(when(AckRule::Linux, &Arrival { unread: 1000, ..pushed }), later, "not read");
+        assert_eq!(
+            when(
+                AckRule::Linux,
+                &Arrival { unread: Some(Unread { window: 64_000, short: false }), ..pushed }
+            ),
+            later,
+            "not read"
+        );
         let mut interactive = acks(0);
         interactive.learn(&full(990));
         interactive.data_sent(Instant::from_millis(991));

@@ -126,11 +126,12 @@ impl RightSizing {
     }
 
     /// The application has read up to `read_to`. Once in a round trip the size is set such that
-    /// twice the octets read in it fit, or more if this number grows.
-    pub fn on_read(&mut self, now: Instant, read_to: u64) {
+    /// twice the octets read in it fit, or more if this number grows. True if the size has changed.
+    pub fn on_read(&mut self, now: Instant, read_to: u64) -> bool {
         if self.rtt.is_none_or(|rtt| now.since(self.trip_at) < rtt) {
-            return;
+            return false;
         }
+        let size = self.space;
         let copied = read_to.saturating_sub(self.trip_from);
         if copied > self.per_trip {
             let wanted = u128::from(2 * copied + 16 * self.segment);
@@ -146,6 +147,7 @@ impl RightSizing {
         }
         self.trip_from = read_to;
         self.trip_at = now;
+        self.space != size
     }
 
     /// The size, the most that may be offered of it, and the present offer \[octets of window\].

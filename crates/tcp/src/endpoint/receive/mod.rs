@@ -12,7 +12,7 @@ use super::connection::Connection;
 use super::ecn::Prompt;
 use super::meters::Event;
 use super::timers::Timer;
-use crate::ack_linux::{Arrival, LinuxAcks};
+use crate::ack_linux::{Arrival, LinuxAcks, Unread};
 use crate::ack_policy::AckPolicy;
 use crate::config::Config;
 use crate::hint::Guidance;
@@ -216,8 +216,15 @@ impl Receiver {
     #[inline(always)]
     fn read_all(&mut self, now: Instant) {
         self.read_to = self.data_end();
-        if let Some(sizing) = &mut self.sizing {
-            sizing.on_read(now, self.read_to);
+        self.resize_by_reads(now);
+    }
+
+    #[inline(always)]
+    fn resize_by_reads(&mut self, now: Instant) {
+        if let Some(sizing) = &mut self.sizing
+            && sizing.on_read(now, self.read_to)
+        {
+            self.offered = Offered::default();
         }
     }
 
@@ -301,10 +308,9 @@ impl Receiver {
             header: 20 + options,
             unacknowledged: self.nxt.saturating_sub(self.last_ack_sent),
             window: self.edge.saturating_sub(self.last_ack_sent),
-            unread,
-            window_now: self.window_possible(c),
+            unread: (unread > 0)
+                .then(|| Unread { window: self.window_possible(c), short: self.is_room_short(c) }),
             opened,
-            short: self.is_room_short(c),
             rto: c.rtt.rto.current(),
             srtt: c.rtt.rto.srtt(),
         };
@@ -385,9 +391,7 @@ impl Receiver {
     pub fn read(&mut self, c: &Connection, now: Instant, n: u64) -> u64 {
         let taken = n.min(self.readable());
         self.read_to += taken;
-        if let Some(sizing) = &mut self.sizing {
-            sizing.on_read(now, self.read_to);
-        }
+        self.resize_by_reads(now);
         if taken > 0 && c.state.is_synchronized() && (self.window_has_opened(c) || self.read_causes_ack()) {
             self.ack.at_once();
         }

@@ -40,11 +40,13 @@ impl Receiver {
         let start =
             if c.config.buffers.receive_tuning { c.config.buffers.receive_buffer_start } else { limit };
         let segment = c.announced();
+        self.offered = Offered::default();
         self.sizing = Some(Box::new(RightSizing::new(now, start, limit, segment, self.first_window(c))));
     }
 
     /// The initial estimate of the peer's segment size, if Linux' heuristics measure it.
     pub fn start_measuring(&mut self, c: &Connection) {
+        self.offered = Offered::default();
         let window = self.first_window(c);
         if let Some(linux) = self.ack.heuristics() {
             linux.initialize(c.announced(), c.negotiated.mss, window);
@@ -162,17 +164,27 @@ impl Receiver {
     /// left. A sender of data repeats the same value in each segment while no data arrives.
     #[inline]
     pub fn advertise(&mut self, c: &Connection) -> u16 {
-        let now =
-            Offered { nxt: self.nxt, read_to: self.read_to, edge: self.edge, field: self.offered.field };
-        if now == self.offered {
-            return now.field;
+        if self.offer_of(self.offered.field) == self.offered {
+            return self.offered.field;
         }
         let field = self.work_out_window(c);
-        // Kept where the field follows from these numbers and the configuration alone.
-        if c.config.host.window == WindowRule::Rfc9293 && self.sizing.is_none() {
-            self.offered = Offered { nxt: self.nxt, read_to: self.read_to, edge: self.edge, field };
+        // Kept where the field follows from these numbers and the configuration alone. The size of
+        // the buffer changes with them, or discards what is kept; the peer's segment size, which
+        // Linux' field depends on, changes with RCV.NXT.
+        let kept = match c.config.host.window {
+            WindowRule::Rfc9293 => true,
+            WindowRule::Linux => c.negotiated.rcv_scale > 0 && !self.is_room_short(c),
+            WindowRule::AllRoom => false,
+        };
+        if kept {
+            self.offered = self.offer_of(field);
         }
         field
+    }
+
+    #[inline(always)]
+    const fn offer_of(&self, field: u16) -> Offered {
+        Offered { nxt: self.nxt, read_to: self.read_to, edge: self.edge, field }
     }
 
     fn work_out_window(&mut self, c: &Connection) -> u16 {
