@@ -20,8 +20,7 @@ impl Endpoint {
         let (c, send) = (&self.conn, &self.send);
         !self.receive.ack.is_due()
             && send.seq.una == send.seq.end()
-            && send.limits.queue.is_none()
-            && send.limits.memory.is_none()
+            && send.limits.are_at_rest()
             && c.ecn.old_ack.is_none()
             && self.reset.is_none()
             && c.state.is_synchronized()

@@ -59,9 +59,8 @@ pub trait Detector {
 
     /// A window that moves may end a time of idleness (tcp_ack_update_window).
     const WINDOW_ENDS_IDLENESS: bool;
-    /// An ACK that can only move the window is not processed further, where nothing is outstanding
-    /// and nothing waits.
-    const PREDICTS_HEADERS: bool;
+    /// Duplicates that the peer reports when nothing is outstanding any more are counted.
+    const USES_LATE_REPORTS: bool;
 
     /// The sender before the ACK.
     fn before(x: &LossRecovery<'_>, usage: &Usage, d: &mut AckDigest);

@@ -73,6 +73,15 @@ pub(super) struct Limits {
     pub notsent_limit: u64,
 }
 
+impl Limits {
+    /// Where all is acknowledged: no segment waits that was cut before, and the size of the send
+    /// buffer stays.
+    #[inline(always)]
+    pub fn are_at_rest(&self) -> bool {
+        self.queue.as_ref().is_none_or(|q| q.out.is_empty()) && self.memory.is_none_or(|m| m.is_free(0))
+    }
+}
+
 impl Sender {
     pub fn new(config: &Config, cc: Cc, isn: Seq) -> Sender {
         Sender {

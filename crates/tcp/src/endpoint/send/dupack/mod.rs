@@ -24,7 +24,7 @@ pub struct Dupack;
 
 impl Detector for Dupack {
     const WINDOW_ENDS_IDLENESS: bool = false;
-    const PREDICTS_HEADERS: bool = true;
+    const USES_LATE_REPORTS: bool = false;
 
     #[inline(always)]
     fn before(x: &LossRecovery<'_>, _usage: &Usage, d: &mut AckDigest) {

@@ -30,7 +30,7 @@ pub struct RackTlp;
 
 impl Detector for RackTlp {
     const WINDOW_ENDS_IDLENESS: bool = true;
-    const PREDICTS_HEADERS: bool = false;
+    const USES_LATE_REPORTS: bool = true;
 
     fn before(x: &LossRecovery<'_>, usage: &Usage, d: &mut AckDigest) {
         let in_flight = u64::from(x.fly.rack.in_flight());
