@@ -80,6 +80,13 @@ impl InFlight {
         c.timers.stop(Timer::Persist);
     }
 
+    /// cwnd in whole segments, within the ceiling.
+    #[inline]
+    pub fn whole_window(&self, c: &Connection) -> u32 {
+        // A conversion cuts off the fraction.
+        self.cc.cwnd().min(c.config.window_ceiling()).min(1e9) as u32
+    }
+
     /// cwnd in octets, with `extra` segments of inflation, whole segments only if the profile
     /// requires it.
     #[inline(always)]

@@ -84,6 +84,8 @@ enum Defer {
 /// A packet that may leave now.
 struct Cut {
     len: u64,
+    /// The most that a packet of several segments holds; 0 where it was not asked for.
+    largest: u64,
     fin: bool,
     push: bool,
     whole: bool,
@@ -322,7 +324,7 @@ impl Sender {
             packets += 1;
         };
         self.account_for_limits(c, now, small_window);
-        let full = self.fly.room(c) < 1.0;
+        let full = self.fly.room(c) == 0;
         if packets > 0 || full {
             self.limits.usage.note(&self.seq, &self.fly, full);
         }
@@ -428,14 +430,22 @@ impl InFlight {
         if lone_fin {
             return 1;
         }
-        let window = self.cc.cwnd().floor().min(c.config.window_ceiling()).min(1e9) as u32;
-        (self.room(c).max(0.0) as u32).min((window / 2).max(1))
+        let window = self.whole_window(c);
+        self.room_in(window, c).min((window / 2).max(1))
     }
 
     /// Segments that the congestion window still holds.
-    fn room(&self, c: &Connection) -> f64 {
-        let window = self.cc.cwnd().floor().min(c.config.window_ceiling()).min(1e9);
-        by_detector!(self, D => window + D::inflation(self, &c.config) - f64::from(D::in_flight(self)))
+    #[inline]
+    fn room(&self, c: &Connection) -> u32 {
+        self.room_in(self.whole_window(c), c)
+    }
+
+    #[inline]
+    fn room_in(&self, window: u32, c: &Connection) -> u32 {
+        by_detector!(self, D => {
+            let room = f64::from(window) + D::inflation(self, &c.config) - f64::from(D::in_flight(self));
+            room.max(0.0) as u32
+        })
     }
 
     /// tcp_tso_autosize: what the rate sends in a millisecond, and more when the round trip is
@@ -505,6 +515,7 @@ impl WriteQueue {
             return None;
         }
         let urge = if last { urge } else { Urge::Push };
+        let mut largest = 0;
         let room = if segments == 1 {
             let held = len < mss && !fin && self.is_held_by_nagle(c, seq, urge);
             if held && !probe {
@@ -512,7 +523,12 @@ impl WriteQueue {
             }
             len
         } else {
-            let most = if probe { 1 } else { u64::from(quota.min(fly.segments_per_packet(c))) } * mss;
+            let most = if probe {
+                mss
+            } else {
+                largest = u64::from(fly.segments_per_packet(c)) * mss;
+                largest.min(u64::from(quota) * mss)
+            };
             let needed = len.min(wnd_edge - start);
             let part = needed % mss;
             match most <= needed {
@@ -524,6 +540,7 @@ impl WriteQueue {
         let whole = room == len;
         Some(Cut {
             len: room,
+            largest,
             fin: fin && whole,
             push: whole && self.chunks.front().is_some_and(|chunk| chunk.push),
             whole,
@@ -534,7 +551,7 @@ impl WriteQueue {
     fn cut_by_window(&self, c: &Connection, seq: &SendSequence) -> Option<Cut> {
         let end = self.first_end(seq);
         let len = end.min(seq.window_edge()).saturating_sub(seq.max).min(u64::from(c.negotiated.mss));
-        (len > 0).then_some(Cut { len, fin: false, push: true, whole: seq.max + len == end })
+        (len > 0).then_some(Cut { len, largest: 0, fin: false, push: true, whole: seq.max + len == end })
     }
 
     /// tcp_nagle_check: a small packet waits for corked data, and while another small one is
@@ -565,14 +582,13 @@ impl WriteQueue {
         if len <= mss || recovering || !recent {
             return Defer::No;
         }
-        let cwnd = fly.cc.cwnd().floor();
         let wnd_room = seq.window_edge().saturating_sub(seq.max);
-        let cwnd_room = fly.room(c).max(0.0) as u64 * mss;
+        let cwnd_room = u64::from(fly.room(c)) * mss;
         let limit = wnd_room.min(cwnd_room);
-        if limit >= u64::from(fly.segments_per_packet(c)) * mss || (self.chunks.len() > 1 && limit >= len) {
+        if limit >= cut.largest || (self.chunks.len() > 1 && limit >= len) {
             return Defer::No;
         }
-        let window = seq.wnd.min(cwnd as u64 * mss);
+        let window = seq.wnd.min(fly.cc.cwnd() as u64 * mss);
         if window_divisor > 0 && limit >= window / u64::from(window_divisor) {
             return Defer::No;
         }
@@ -595,7 +611,7 @@ impl WriteQueue {
     /// The limit of the next packet, in the order of tcp_write_xmit. Time alone is no reason to
     /// check the queue: a packet that waits for more data waits until an ACK arrives.
     pub fn limit(&self, c: &Connection, seq: &SendSequence, fly: &InFlight, corked: bool) -> Limit {
-        if fly.room(c) < 1.0 {
+        if fly.room(c) == 0 {
             return Limit::CongestionWindow;
         }
         if fly.is_window_too_small(c, seq) {

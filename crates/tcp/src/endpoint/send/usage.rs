@@ -22,7 +22,7 @@ impl Usage {
     }
 
     /// tcp_is_cwnd_limited: full, or in slow start at least half used.
-    pub fn was_limited(&self, window: f64, slow_start: bool) -> bool {
-        self.limited || (slow_start && window < 2.0 * f64::from(self.out_max))
+    pub fn was_limited(&self, window: u64, slow_start: bool) -> bool {
+        self.limited || (slow_start && window < 2 * u64::from(self.out_max))
     }
 }

@@ -34,13 +34,13 @@ impl Detector for RackTlp {
 
     fn before(x: &LossRecovery<'_>, usage: &Usage, d: &mut AckDigest) {
         let in_flight = u64::from(x.fly.rack.in_flight());
-        let window = x.fly.cc.cwnd().floor().min(x.conn.config.window_ceiling());
+        let window = u64::from(x.fly.whole_window(x.conn));
         let slow_start = x.fly.cc.cwnd() < x.fly.cc.ssthresh();
         let full = if x.conn.config.host.usage_per_window {
             usage.was_limited(window, slow_start)
         } else {
             // tcp_is_cwnd_limited: in slow start half the window in use is enough.
-            (in_flight + 1) as f64 > window || (slow_start && window < 2.0 * in_flight as f64)
+            in_flight + 1 > window || (slow_start && window < 2 * in_flight)
         };
         d.state_before = x.fly.recovery.state();
         d.cwnd_limited = full || d.state_before == CaState::Loss;
@@ -207,7 +207,7 @@ impl Detector for RackTlp {
     }
 
     fn cwnd_edge(fly: &InFlight, seq: &SendSequence, c: &Connection) -> u64 {
-        seq.max + (Self::room(fly, c).clamp(0.0, 1e9) as u64) * u64::from(c.negotiated.mss)
+        seq.max + Self::room(fly, c).max(0) as u64 * u64::from(c.negotiated.mss)
     }
 
     fn in_flight(fly: &InFlight) -> u32 {

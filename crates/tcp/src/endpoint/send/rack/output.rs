@@ -6,7 +6,6 @@ use super::super::Sender;
 use super::super::detector::{Detector, LossRecovery};
 use super::super::in_flight::InFlight;
 use super::RackTlp;
-use crate::cc::CongestionControl;
 use crate::endpoint::connection::Connection;
 use crate::endpoint::meters::Event;
 use crate::endpoint::receive::Receiver;
@@ -19,8 +18,8 @@ impl RackTlp {
     /// Segments that the congestion window permits beside those in flight; below 0 after a
     /// reduction.
     #[inline(always)]
-    pub(super) fn room(fly: &InFlight, c: &Connection) -> f64 {
-        fly.cc.cwnd().floor().min(c.config.window_ceiling()) - f64::from(fly.rack.in_flight())
+    pub(super) fn room(fly: &InFlight, c: &Connection) -> i64 {
+        i64::from(fly.whole_window(c)) - i64::from(fly.rack.in_flight())
     }
 
     /// The next segment as the marks and the window allow.
@@ -40,7 +39,7 @@ impl RackTlp {
         }
         let room = Self::room(&send.fly, c);
         if send.limits.queue.is_some() {
-            if room >= 1.0
+            if room >= 1
                 && !send.fly.frto.prefer_new
                 && let Some(i) = send.fly.rack.next_lost()
             {
@@ -48,7 +47,7 @@ impl RackTlp {
             }
             return send.send_packets(c, r, now);
         }
-        if room < 1.0 {
+        if room < 1 {
             send.limits.usage.note(&send.seq, &send.fly, true);
             return None;
         }
@@ -59,10 +58,10 @@ impl RackTlp {
         {
             return Some(send.resend_lost(c, r, now, i));
         }
-        let edge = send.seq.max + (room.min(1e9) as u64) * u64::from(c.negotiated.mss);
+        let edge = send.seq.max + room as u64 * u64::from(c.negotiated.mss);
         let segment = send.send_new(c, r, now, edge);
         if segment.is_some() {
-            send.limits.usage.note(&send.seq, &send.fly, room < 2.0);
+            send.limits.usage.note(&send.seq, &send.fly, room < 2);
         }
         if segment.is_some() {
             LossRecovery::of(send, c, now).schedule_probe_after_data();
