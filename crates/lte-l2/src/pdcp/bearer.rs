@@ -29,15 +29,6 @@ pub(super) struct Side {
     pub(super) open_sdus: OpenSdus,
 }
 
-impl Side {
-    /// When a timer expires next; the end of time if none runs. Inlined into its caller, which
-    /// reads it after every call.
-    #[inline(always)]
-    fn next_timer(&self) -> Instant {
-        self.rlc.next_timer().min(self.tx.poll_at().unwrap_or(Instant::MAX))
-    }
-}
-
 /// A data radio bearer between the network and a terminal.
 ///
 /// `push` a packet at an end, `pull` PDUs from that end when MAC has a grant, `receive` the PDUs
@@ -127,11 +118,23 @@ impl LteBearer {
     pub fn push_ecn(&mut self, now: Instant, end: End, packet: Sdu, out: &mut LteBearerOutput) -> u64 {
         let sdu = self.stamp(end, packet);
         let serial = sdu.serial;
-        self.look_at_rlc(end);
-        self.sides[end.index()].tx.push(now, sdu, &mut self.tx_out);
-        self.pass_down(now, end, out);
-        self.settle(now, end, out);
+        self.push_stamped(now, end, sdu, out);
         serial
+    }
+
+    /// Takes in at `end` an SDU that has its serial number.
+    #[inline]
+    pub(super) fn push_stamped(&mut self, now: Instant, end: End, sdu: Sdu, out: &mut LteBearerOutput) {
+        self.look_at_rlc(end);
+        let side = &mut self.sides[end.index()];
+        if let Some(pdu) = side.tx.push(now, sdu, &mut self.tx_out) {
+            // Usually: no list between PDCP and RLC.
+            side.open_sdus.enter(sdu);
+            side.rlc.push(now, pdu, &mut self.rlc_out);
+        } else {
+            self.pass_down(now, end, out);
+        }
+        self.settle(now, end, out);
     }
 
     /// Gives `packet` a serial number while the caller holds it; it enters at `end` later, as a
@@ -244,9 +247,15 @@ impl LteBearer {
     /// When a timer of either end expires next.
     #[inline]
     pub fn poll_at(&self) -> Option<Instant> {
-        let [a, b] = &self.sides;
-        let at = a.next_timer().min(b.next_timer());
+        let at = self.next_timer(End::Network).min(self.next_timer(End::Ue));
         (at < Instant::MAX).then_some(at)
+    }
+    /// When a timer of `end` expires next; the end of time if none runs. Inlined into its caller,
+    /// which reads it after every call.
+    #[inline(always)]
+    pub fn next_timer(&self, end: End) -> Instant {
+        let side = &self.sides[end.index()];
+        side.rlc.next_timer().min(side.tx.poll_at().unwrap_or(Instant::MAX))
     }
 
     /// Processes the timers that have expired.
@@ -269,7 +278,7 @@ impl LteBearer {
         for i in 0..self.rlc_out.delivered.len() {
             let pdu = self.rlc_out.delivered[i];
             // Where COUNT starts again missing SDUs are not sent again, so no SDU waits for them.
-            self.pass_up_one(end, pdu, true, kind == HandoverKind::Lossless);
+            self.pass_up_one(end, pdu, true, kind == HandoverKind::Lossless, out);
         }
         self.rlc_out.delivered.clear();
         self.rlc_out.confirmed.clear();
@@ -280,7 +289,7 @@ impl LteBearer {
     /// Passes the output of the PDCP transmitter of `end` to RLC and to the account.
     pub(super) fn pass_down(&mut self, now: Instant, end: End, out: &mut LteBearerOutput) {
         let side = &mut self.sides[end.index()];
-        for (sdu, _) in &self.tx_out.numbered {
+        for sdu in &self.tx_out.numbered {
             side.open_sdus.enter(*sdu);
         }
         self.tx_out.numbered.clear();
@@ -313,12 +322,16 @@ impl LteBearer {
         if rlc.is_empty() && self.tx_out.is_settled() && rx.delivered.is_empty() && rx.dropped.is_empty() {
             return;
         }
+        self.settle_output(now, end, out);
+    }
+
+    fn settle_output(&mut self, now: Instant, end: End, out: &mut LteBearerOutput) {
         if !self.rlc_out.events.is_empty() {
             out.events.extend(self.rlc_out.events.drain(..).map(|e| (end, e)));
         }
         for i in 0..self.rlc_out.delivered.len() {
             let pdu = self.rlc_out.delivered[i];
-            self.pass_up_one(end, pdu, false, false);
+            self.pass_up_one(end, pdu, false, false, out);
         }
         self.rlc_out.delivered.clear();
         if !(self.rx_out.delivered.is_empty() && self.rx_out.dropped.is_empty()) {
@@ -355,7 +368,7 @@ impl LteBearer {
 
     /// Passes a PDCP PDU at `end` to the receiving PDCP entity.
     #[inline]
-    fn pass_up_one(&mut self, end: End, pdu: Sdu, flushed: bool, waits: bool) {
+    fn pass_up_one(&mut self, end: End, pdu: Sdu, flushed: bool, waits: bool, out: &mut LteBearerOutput) {
         if matches!(Label::of(pdu.serial).kind, Kind::Control(_)) {
             // A newer report replaces one that a re-establishment flushes.
             let report = self.sides[end.peer().index()].controls.remove(&pdu.serial);
@@ -364,28 +377,44 @@ impl LteBearer {
             }
             return;
         }
-        self.sides[end.index()].rx.receive(pdu, waits, &mut self.rx_out);
+        if let Some(pdu) = self.sides[end.index()].rx.receive(pdu, waits, &mut self.rx_out) {
+            if self.rx_out.delivered.is_empty() {
+                self.deliver(end, &pdu, out);
+            } else {
+                self.rx_out.delivered.push(pdu);
+            }
+        }
+    }
+
+    /// Delivers the SDU of a PDU at `end`, and closes its account. Inlined into its callers: one is
+    /// rare.
+    #[inline(always)]
+    fn deliver(&mut self, end: End, pdu: &Sdu, out: &mut LteBearerOutput) {
+        let peer = end.peer();
+        let overtaken = |sdu| out.dropped.push((peer, sdu, self.overtaken));
+        let label = Label::of(pdu.serial);
+        let open_sdus = &mut self.sides[peer.index()].open_sdus;
+        if let Some(sdu) = open_sdus.deliver(label.epoch, label.count, overtaken) {
+            out.delivered.push((end, sdu));
+        }
     }
 
     /// Closes the account of the SDUs that PDCP at `end` has delivered or discarded.
     #[inline]
     pub(super) fn finish_up(&mut self, end: End, out: &mut LteBearerOutput) {
-        let peer = end.peer();
-        let open_sdus = &mut self.sides[peer.index()].open_sdus;
         // In most calls no SDU is dropped, and clearing the list is skipped.
         if !self.rx_out.dropped.is_empty() {
+            let peer = end.peer();
+            let open_sdus = &mut self.sides[peer.index()].open_sdus;
             for (pdu, cause) in self.rx_out.dropped.drain(..) {
                 let label = Label::of(pdu.serial);
                 let dropped = open_sdus.drop(label.epoch, label.count);
                 out.dropped.extend(dropped.map(|sdu| (peer, sdu, cause)));
             }
         }
-        for pdu in &self.rx_out.delivered {
-            let overtaken = |sdu| out.dropped.push((peer, sdu, self.overtaken));
-            let label = Label::of(pdu.serial);
-            if let Some(sdu) = open_sdus.deliver(label.epoch, label.count, overtaken) {
-                out.delivered.push((end, sdu));
-            }
+        for i in 0..self.rx_out.delivered.len() {
+            let pdu = self.rx_out.delivered[i];
+            self.deliver(end, &pdu, out);
         }
         self.rx_out.delivered.clear();
     }

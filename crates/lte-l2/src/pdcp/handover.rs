@@ -56,14 +56,12 @@ impl LteBearer {
 
     /// Takes in a forwarded SDU at the node that serves the terminal.
     pub fn accept(&mut self, now: Instant, forwarded_sdu: ForwardedSdu, out: &mut LteBearerOutput) {
-        self.look_at_rlc(End::Network);
-        let tx = &mut self.sides[End::Network.index()].tx;
         if forwarded_sdu == ForwardedSdu::fresh(forwarded_sdu.sdu) {
             // An SDU without COUNT comes from the gateway: its discardTimer starts here.
-            tx.push(now, forwarded_sdu.sdu, &mut self.tx_out);
-        } else {
-            tx.unpack(forwarded_sdu, &mut self.tx_out);
+            return self.push_stamped(now, End::Network, forwarded_sdu.sdu, out);
         }
+        self.look_at_rlc(End::Network);
+        self.sides[End::Network.index()].tx.unpack(forwarded_sdu, &mut self.tx_out);
         self.pass_down(now, End::Network, out);
         self.settle(now, End::Network, out);
     }

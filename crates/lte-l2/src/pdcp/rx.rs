@@ -50,9 +50,11 @@ impl PdcpRx {
     }
 
     /// Receives a data PDU from RLC. `flushed`: the lower layer is being re-established and
-    /// delivers it early; missing SDUs may be sent again.
+    /// delivers it early; missing SDUs may be sent again. Returns the PDU if its SDU is delivered
+    /// at once: it is not in `out`.
     #[inline]
-    pub fn receive(&mut self, pdu: Sdu, flushed: bool, out: &mut PdcpRxOutput) {
+    #[must_use]
+    pub fn receive(&mut self, pdu: Sdu, flushed: bool, out: &mut PdcpRxOutput) -> Option<Sdu> {
         let label = Label::of(pdu.serial);
         let sn = label.count & self.max_sn();
         let count = if self.acknowledged { self.count_am(sn) } else { Some(self.count_um(sn)) };
@@ -62,7 +64,7 @@ impl PdcpRx {
         let restored = deciphered && self.decompressor.decompress(label.count, label.kind);
         let Some(count) = count else {
             self.duplicates += 1;
-            return;
+            return None;
         };
         if !restored {
             // The number is used up; no status report requests this SDU again.
@@ -70,20 +72,22 @@ impl PdcpRx {
                 self.last_submitted = count;
             }
             let cause = if deciphered { DropCause::ContextLoss } else { DropCause::HfnDesync };
-            return out.dropped.push((pdu, cause));
+            out.dropped.push((pdu, cause));
+            return None;
         }
         if !self.acknowledged {
-            return out.delivered.push(pdu);
+            return Some(pdu);
         }
         // Clause 5.1.2.1.2: an SDU whose SN is stored already is discarded; any other is stored.
         if self.stored.is_empty() && !flushed {
             self.last_submitted = count;
-            return out.delivered.push(pdu);
+            return Some(pdu);
         }
         if self.stored.insert(count, pdu).is_some() {
             self.duplicates += 1;
         }
         self.deliver(count, flushed, &mut out.delivered);
+        None
     }
 
     const fn max_sn(&self) -> u32 {

@@ -50,6 +50,14 @@ pub struct LteBearerOutput {
 }
 
 impl LteBearerOutput {
+    /// True if the output is empty.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.delivered.is_empty()
+            && self.dropped.is_empty()
+            && self.marked.is_empty()
+            && self.events.is_empty()
+    }
     /// Empties the lists and keeps their memory.
     pub fn clear(&mut self) {
         self.delivered.clear();

@@ -16,8 +16,8 @@ use lasthop_bearer::{DropCause, Sdu};
 pub struct PdcpTxOutput {
     /// PDUs for RLC, in order.
     pub pdus: Vec<Sdu>,
-    /// SDUs that were given a COUNT, in order: the original and its COUNT.
-    pub numbered: Vec<(Sdu, u32)>,
+    /// SDUs that were given a COUNT, in order.
+    pub numbered: Vec<Sdu>,
     /// Serial numbers of PDUs that RLC is to discard because their discardTimer has expired.
     pub expired: Vec<u64>,
     /// Serial numbers of PDUs that RLC is to discard because the peer has their SDU.
@@ -102,24 +102,28 @@ impl PdcpTx {
         }
     }
 
-    /// Takes in an SDU from upper layers.
+    /// Takes in an SDU from upper layers. Returns its PDU for RLC if the SDU is given a COUNT at
+    /// once: it is not in `out`.
     // TS 36.323 v15.1.0 clause 5.1.1: its discardTimer starts, if one is configured.
     #[inline]
-    pub fn push(&mut self, now: Instant, sdu: Sdu, out: &mut PdcpTxOutput) {
+    #[must_use]
+    pub fn push(&mut self, now: Instant, sdu: Sdu, out: &mut PdcpTxOutput) -> Option<Sdu> {
         let expires = self.discard_timer.map_or(Instant::MAX, |t| now.saturating_add(t));
-        self.admit(sdu, expires, out);
+        self.admit(sdu, expires, out)
     }
 
-    /// Numbers an SDU, puts it into the queue of waiting SDUs, or drops it.
+    /// Numbers an SDU and returns its PDU, puts it into the queue of waiting SDUs, or drops it.
     #[inline]
-    fn admit(&mut self, sdu: Sdu, expires: Instant, out: &mut PdcpTxOutput) {
+    fn admit(&mut self, sdu: Sdu, expires: Instant, out: &mut PdcpTxOutput) -> Option<Sdu> {
         if self.waiting.is_empty() && self.has_room(sdu.size) {
-            self.number(sdu, expires, out);
-        } else if self.room_waiting.admit(self.waiting_bytes, self.waiting.len(), sdu.size) {
+            return Some(self.number(sdu, expires));
+        }
+        if self.room_waiting.admit(self.waiting_bytes, self.waiting.len(), sdu.size) {
             self.wait(sdu, expires);
         } else {
             out.dropped.push((sdu, DropCause::PdcpBufferFull));
         }
+        None
     }
 
     fn wait(&mut self, sdu: Sdu, expires: Instant) {
@@ -164,22 +168,22 @@ impl PdcpTx {
     }
 
     /// TS 36.323 v15.1.0 clause 5.1.1: the SDU gets Next_PDCP_TX_SN, which is incremented; beyond
-    /// Maximum_PDCP_SN it becomes 0 and TX_HFN is incremented.
+    /// Maximum_PDCP_SN it becomes 0 and TX_HFN is incremented. Returns its PDU.
     #[inline]
-    fn number(&mut self, sdu: Sdu, expires: Instant, out: &mut PdcpTxOutput) {
+    fn number(&mut self, sdu: Sdu, expires: Instant) -> Sdu {
         let count = self.next_count;
         if self.held.is_empty() {
             (self.first, self.timers_from) = (count, self.timers_from.max(count));
         }
         self.fill_to(count);
         self.next_count += 1;
-        out.numbered.push((sdu, count));
-        let serial = self.submit(&sdu, count, out);
+        let pdu = self.pdu_of(&sdu, count);
         if self.acknowledged || self.discard_timer.is_some() {
-            self.keep(sdu, expires, serial);
+            self.keep(sdu, expires, pdu.serial);
         } else {
             self.first = self.next_count;
         }
+        pdu
     }
 
     #[inline]
@@ -199,12 +203,12 @@ impl PdcpTx {
         }
     }
 
+    /// The PDU of an SDU with `count`.
     #[inline]
-    fn submit(&mut self, sdu: &Sdu, count: u32, out: &mut PdcpTxOutput) -> u64 {
+    fn pdu_of(&mut self, sdu: &Sdu, count: u32) -> Sdu {
         let (size, kind) = self.compressor.compress(sdu.size);
         let serial = Label { epoch: self.epoch, count, kind }.serial();
-        out.pdus.push(Sdu { serial, size: size + self.header, ..*sdu });
-        serial
+        Sdu { serial, size: size + self.header, ..*sdu }
     }
 
     /// When the next discardTimer expires.
@@ -256,7 +260,8 @@ impl PdcpTx {
                 break;
             }
             self.pop_waiting();
-            self.number(sdu, expires, out);
+            out.numbered.push(sdu);
+            out.pdus.push(self.number(sdu, expires));
         }
     }
 
@@ -364,14 +369,21 @@ impl PdcpTx {
     /// COUNT come first, in ascending order.
     pub(super) fn unpack(&mut self, forwarded_sdu: ForwardedSdu, out: &mut PdcpTxOutput) {
         let ForwardedSdu { sdu, expires, .. } = forwarded_sdu;
-        let Some(count) = forwarded_sdu.count else { return self.admit(sdu, expires, out) };
+        let Some(count) = forwarded_sdu.count else {
+            if let Some(pdu) = self.admit(sdu, expires, out) {
+                out.numbered.push(sdu);
+                out.pdus.push(pdu);
+            }
+            return;
+        };
         debug_assert!(count < self.next_count, "{count} was not given by this bearer");
         if self.held.is_empty() {
             (self.first, self.timers_from) = (count, count);
         }
         self.fill_to(count);
-        let serial = self.submit(&sdu, count, out);
-        self.keep(sdu, expires, serial);
+        let pdu = self.pdu_of(&sdu, count);
+        self.keep(sdu, expires, pdu.serial);
+        out.pdus.push(pdu);
     }
 
     /// Fills the COUNTs below `count` that no forwarded SDU has: confirmed before the handover, or
@@ -390,7 +402,9 @@ impl PdcpTx {
         for i in 0..self.held.len() {
             let Held { sdu, alive, .. } = self.held[i];
             if alive {
-                self.held[i].serial = self.submit(&sdu, self.first + i as u32, out);
+                let pdu = self.pdu_of(&sdu, self.first + i as u32);
+                self.held[i].serial = pdu.serial;
+                out.pdus.push(pdu);
             }
         }
     }

@@ -84,7 +84,7 @@ pub(super) struct Filled {
 pub(super) fn fill<S>(
     now: Instant,
     buffer: &mut TxBuffer,
-    (format, shortcuts): (Format, Shortcuts),
+    (format, shortcuts): (Format, &Shortcuts),
     room: u32,
     elements: &mut Vec<Element<Span>>,
     out: &mut RlcOutput<S>,

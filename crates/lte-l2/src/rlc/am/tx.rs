@@ -129,7 +129,7 @@ impl AmTx {
             return false;
         }
         let Self { buffer, window, format, shortcuts, .. } = self;
-        let widths = (*format, *shortcuts);
+        let widths = (*format, &*shortcuts);
         let begun = |sdu| window.begin_sdu(sdu);
         let Some(filled) = fill(now, buffer, widths, room, &mut pdu.elements, out, begun) else {
             return false;

@@ -123,7 +123,7 @@ impl<P: Payload> Um<P> {
         let before = out.dropped.len();
         while !self.buffer.is_empty() && left.room() >= self.shortcuts.data_grant_min.max(1) {
             let mut pdu = blank(self.spare.pop().unwrap_or_default());
-            let widths = (self.format, self.shortcuts);
+            let widths = (self.format, &self.shortcuts);
             let filled = fill(now, &mut self.buffer, widths, left.room(), &mut pdu.elements, out, |_| ());
             let Some(filled) = filled else {
                 self.spare.push(pdu.elements);
