@@ -41,11 +41,14 @@ pub(super) struct Drb {
 }
 
 /// PDCP and RLC of a bearer. The scheduler of the downlink reads in every TTI what waits in the
-/// network's end: it is computed again only after a change.
+/// network's end: it is computed again only after a change. The timers of an end are read only
+/// after a change of it.
 #[derive(Debug)]
 pub(super) struct Layers {
     layers: LteBearer,
     waiting: Option<Waiting>,
+    /// By end: it has changed since its timers were read.
+    changed: [bool; 2],
 }
 
 impl Deref for Layers {
@@ -61,6 +64,7 @@ impl Layers {
     #[inline]
     const fn change(&mut self) -> &mut LteBearer {
         self.waiting = None;
+        self.changed = [true; 2];
         &mut self.layers
     }
     /// As [`change`](Self::change), for a call that changes RLC of `end` only.
@@ -69,7 +73,20 @@ impl Layers {
         if matches!(end, End::Network) {
             self.waiting = None;
         }
+        self.changed[end.index()] = true;
         &mut self.layers
+    }
+
+    /// When a timer of an end that has changed expires next; the end of time if none runs.
+    #[inline]
+    fn changed_timer(&mut self) -> Instant {
+        let mut at = Instant::MAX;
+        for end in [End::Network, End::Ue] {
+            if std::mem::take(&mut self.changed[end.index()]) {
+                at = at.min(self.layers.next_timer(end));
+            }
+        }
+        at
     }
 
     /// Data that waits in RLC at the network's end.
@@ -198,9 +215,29 @@ impl Calls {
         core: Option<&mut Core>,
         out: &mut NetworkOutput,
     ) -> bool {
+        // Most calls find no output.
+        let failed = !self.said.is_empty() && self.pass_on(now, drb, core, out);
+        // A timer of an end that has not changed is scheduled already.
+        let at = drb.layers.changed_timer();
+        if at < drb.wake.unwrap_or(Instant::MAX) {
+            drb.wake = Some(at);
+            self.timers.push(Reverse((at.max(now), drb.id)));
+        }
+        failed
+    }
+
+    /// Passes on the output of the layers of `drb`. True if an RLC entity has reached
+    /// maxRetxThreshold.
+    fn pass_on(
+        &mut self,
+        now: Instant,
+        drb: &Drb,
+        core: Option<&mut Core>,
+        out: &mut NetworkOutput,
+    ) -> bool {
         let (bearer, ue) = (drb.id, drb.ue);
         let said = &mut self.said;
-        // Most calls find no output, and draining an empty list takes as long as the rest.
+        // Draining an empty list takes as long as the rest.
         if !said.delivered.is_empty() {
             match core {
                 Some(core) if !drb.direct => {
@@ -225,10 +262,6 @@ impl Calls {
                 failed |= matches!(event, RlcEvent::MaxRetransmissions { .. });
                 out.events.push((ue, NetworkEvent::Rlc(bearer, end, event)));
             }
-        }
-        if let Some(at) = drb.layers.poll_at().filter(|at| drb.wake.is_none_or(|wake| *at < wake)) {
-            drb.wake = Some(at);
-            self.timers.push(Reverse((at.max(now), bearer)));
         }
         failed
     }
@@ -320,7 +353,7 @@ impl Bearers {
         layers.install_aqm(&config.rlc, seed, self.drbs.len() as u64, [None, None]);
         let tells_rate = !direct && config.rlc.buffer.aqm.is_some_and(|aqm| aqm.needs_rate());
         let priority = priority_of(qos.qci);
-        let (id, layers) = (self.drbs.next_id(), Layers { layers, waiting: None });
+        let (id, layers) = (self.drbs.next_id(), Layers { layers, waiting: None, changed: [true; 2] });
         self.drbs.push(Drb { id, ue, layers, qos, priority, ip: None, wake: None, tells_rate, direct })
     }
 
@@ -393,8 +426,7 @@ impl Bearers {
     /// True if there is output of layers that is not passed on yet.
     #[inline]
     pub const fn has_output(&self) -> bool {
-        let LteBearerOutput { delivered, dropped, marked, events } = &self.calls.said;
-        !(delivered.is_empty() && dropped.is_empty() && marked.is_empty() && events.is_empty())
+        !self.calls.said.is_empty()
     }
 
     /// As [`Calls::settle`], for `bearer`.

@@ -18,7 +18,7 @@ impl RadioNetwork {
             return self.layer2(now, out).enter_gateway(bearer, packet);
         }
         self.bearers.push(now, bearer, end, packet);
-        self.settle(now, bearer, out);
+        self.settle(now, bearer, end == End::Ue, out);
     }
 
     /// As [`push`](Self::push), for a packet of the flow `flow`, by which an IP buffer
@@ -68,7 +68,7 @@ impl RadioNetwork {
             self.dispatch(now, Tti::containing(now, TTI), due, out);
         }
         while let Some(bearer) = self.bearers.expire(now) {
-            self.settle(now, bearer, out);
+            self.settle(now, bearer, true, out);
         }
     }
 
@@ -80,11 +80,12 @@ impl RadioNetwork {
         Layer2 { now, bearers, core, sidelink, calendar, out }
     }
 
-    /// Passes on the output of the layers of `bearer`, upon which MAC and RRC act.
+    /// Passes on the output of the layers of `bearer`, upon which MAC and RRC act. `of_ue`: the
+    /// UE's end may have changed.
     #[inline]
-    pub(super) fn settle(&mut self, now: Instant, bearer: BearerId, out: &mut NetworkOutput) {
+    pub(super) fn settle(&mut self, now: Instant, bearer: BearerId, of_ue: bool, out: &mut NetworkOutput) {
         debug_assert!(!self.bearers.has_notice(), "notices of earlier steps come first");
-        let notice = self.layer2(now, out).pass_on(bearer);
+        let notice = Notice { of_ue, ..self.layer2(now, out).pass_on(bearer) };
         self.on_notice(now, notice, out);
         self.serve(now, out);
     }

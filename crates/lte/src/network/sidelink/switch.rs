@@ -92,9 +92,9 @@ impl RadioNetwork {
         s.reset_requests(destination, &mut self.ues[tx].uplink, &mut self.contexts[tx].uplink);
         // The bearer's earlier output is passed on first, so that the drops below are those of the
         // switch.
-        self.settle(now, bearer, out);
+        self.settle(now, bearer, true, out);
         let gone = self.bearers.sever(bearer, end, lossless);
-        self.settle(now, bearer, out);
+        self.settle(now, bearer, true, out);
         let (kept, lost) = if lossless { (gone, Vec::new()) } else { (Vec::new(), gone) };
         let bytes = lost.iter().map(|sdu| u64::from(sdu.size)).sum();
         let switched = NetworkEvent::ModeSwitch { to: rx, mode, packets: lost.len() as u64, bytes };
