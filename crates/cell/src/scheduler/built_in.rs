@@ -102,6 +102,13 @@ macro_rules! built_in {
                 }
             }
             #[inline]
+            fn reads_class(&self) -> bool {
+                match self {
+                    $(Scheduler::$Variant(p) => p.reads_class(),)*
+                    Scheduler::Custom(p) => p.reads_class(),
+                }
+            }
+            #[inline]
             fn weigh(&mut self, tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
                 debug_assert_eq!(candidates.len(), weights.len());
                 match self {
@@ -135,6 +142,9 @@ mod tests {
         fn domain(&self) -> Domain {
             Domain::Equal
         }
+        fn reads_class(&self) -> bool {
+            false
+        }
         fn weigh(&mut self, tti: Tti, _: &[Candidate], weights: &mut [f64]) {
             weights.fill(tti.0 as f64);
         }
@@ -147,6 +157,7 @@ mod tests {
     fn every_method_of_a_policy_from_outside_is_called() {
         let mut at_work = Scheduler::Custom(Box::new(Whole));
         assert_eq!(at_work.domain(), Domain::Equal);
+        assert!(!at_work.reads_class());
         assert_eq!(weights(&mut at_work, 7, &[candidate(0, 1.0, 1.0); 2]), [7.0, 7.0]);
         assert!(at_work.fault().is_some());
     }

@@ -19,6 +19,9 @@ impl Policy for ProportionalFair {
     fn domain(&self) -> Domain {
         BY_RATE
     }
+    fn reads_class(&self) -> bool {
+        false
+    }
     fn weigh(&mut self, _tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
         each_by(candidates, weights, |c| 1.0 / c.average);
     }
@@ -44,6 +47,9 @@ impl Policy for TimeMaxRate {
     fn domain(&self) -> Domain {
         Domain::Time
     }
+    fn reads_class(&self) -> bool {
+        false
+    }
     fn weigh(&mut self, _tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
         each_by(candidates, weights, |c| c.wideband_rate);
     }
@@ -65,6 +71,9 @@ pub struct FrequencyMaxRate;
 impl Policy for FrequencyMaxRate {
     fn domain(&self) -> Domain {
         BY_RATE
+    }
+    fn reads_class(&self) -> bool {
+        false
     }
     fn weigh(&mut self, _tti: Tti, _candidates: &[Candidate], weights: &mut [f64]) {
         weights.fill(1.0);
@@ -93,6 +102,9 @@ pub struct ThroughputToAverage;
 impl Policy for ThroughputToAverage {
     fn domain(&self) -> Domain {
         BY_RATE
+    }
+    fn reads_class(&self) -> bool {
+        false
     }
     fn weigh(&mut self, _tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
         each_by(candidates, weights, |c| 1.0 / c.wideband_rate);

@@ -15,6 +15,9 @@ impl Policy for TimeEqualThroughput {
     fn domain(&self) -> Domain {
         Domain::Time
     }
+    fn reads_class(&self) -> bool {
+        false
+    }
     fn weigh(&mut self, _tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
         each_by(candidates, weights, |c| 1.0 / c.average);
     }
@@ -35,6 +38,9 @@ pub struct FrequencyEqualThroughput;
 impl Policy for FrequencyEqualThroughput {
     fn domain(&self) -> Domain {
         Domain::Frequency { channel_aware: false, counts_given: true }
+    }
+    fn reads_class(&self) -> bool {
+        false
     }
     fn weigh(&mut self, _tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
         each_by(candidates, weights, |c| 1.0 / c.average);

@@ -72,15 +72,17 @@ pub struct Candidate {
     pub ue: UeId,
     /// Bytes waiting [B].
     pub backlog: u64,
-    /// How long the oldest packet has waited.
+    /// How long the oldest packet has waited, for a policy that reads it
+    /// ([`Policy::reads_class`]).
     pub head_delay: Duration,
     /// Bits that the whole band would carry now at the wideband rate [bit per TTI].
     pub wideband_rate: f64,
     /// Average rate served so far (exponential, the cell's window) [bit per TTI]; above 0.
     pub average: f64,
-    /// QoS class identifier of the most urgent bearer with data (TS 23.203 table 6.1.7).
+    /// QoS class identifier of the most urgent bearer with data (TS 23.203 table 6.1.7), for a
+    /// policy that reads it.
     pub qci: u8,
-    /// Guaranteed bit rate [bit per TTI]; 0 for none.
+    /// Guaranteed bit rate [bit per TTI]; 0 for none. For a policy that reads it.
     pub guaranteed: f64,
     /// Number of the last TTI in which the UE was served; None: never.
     pub served: Option<Tti>,
@@ -107,6 +109,11 @@ pub enum Domain {
 pub trait Policy: Debug + Send {
     /// The domain in which its weights apply.
     fn domain(&self) -> Domain;
+    /// True if the weights depend on class, guaranteed rate or delay of the candidates: otherwise
+    /// these need not be determined.
+    fn reads_class(&self) -> bool {
+        true
+    }
     /// Writes one weight per candidate to `weights`, which has as many places.
     fn weigh(&mut self, tti: Tti, candidates: &[Candidate], weights: &mut [f64]);
     /// Returns an error since the last call, in code that can fail (a policy of the caller's own);

@@ -14,6 +14,9 @@ impl Policy for RoundRobin {
     fn domain(&self) -> Domain {
         Domain::Equal
     }
+    fn reads_class(&self) -> bool {
+        false
+    }
     fn weigh(&mut self, tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
         let n = candidates.len() as u64;
         for (i, (c, w)) in (0..n).zip(candidates.iter().zip(weights)) {

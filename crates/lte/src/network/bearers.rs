@@ -100,6 +100,11 @@ impl Layers {
     }
 }
 
+/// Bytes that headers may add to RLC's buffer status: PDCP and RLC fields and MAC subheaders of a
+/// transport block, which it does not contain, and those of each further packet.
+pub(super) const HEADERS: u64 = 8;
+const HEADERS_PER_PACKET: u64 = 2;
+
 /// What waits in an RLC entity for MAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Waiting {
@@ -108,17 +113,19 @@ pub(super) struct Waiting {
     pub bytes: u64,
     /// MAC follows the reports of the entity.
     pub by_reports: bool,
-    /// SDUs in no PDU yet.
-    pub packets: u32,
+    /// `bytes` with the headers that they may need, unless MAC follows reports [B].
+    pub backlog: u64,
 }
 
 impl Waiting {
     fn of(rlc: &Rlc) -> Waiting {
-        let packets = rlc.backlog().packets;
-        match rlc.reports() {
-            Some(reports) => Waiting { bytes: reports.total(), by_reports: true, packets },
-            None => Waiting { bytes: rlc.sendable(), by_reports: false, packets },
+        if let Some(reports) = rlc.reports() {
+            let bytes = reports.total();
+            return Waiting { bytes, by_reports: true, backlog: bytes };
         }
+        let bytes = rlc.sendable();
+        let headers = HEADERS + HEADERS_PER_PACKET * u64::from(rlc.backlog().packets);
+        Waiting { bytes, by_reports: false, backlog: if bytes > 0 { bytes + headers } else { 0 } }
     }
 }
 
@@ -228,13 +235,7 @@ impl Calls {
 
     /// Passes on the output of the layers of `drb`. True if an RLC entity has reached
     /// maxRetxThreshold.
-    fn pass_on(
-        &mut self,
-        now: Instant,
-        drb: &Drb,
-        core: Option<&mut Core>,
-        out: &mut NetworkOutput,
-    ) -> bool {
+    fn pass_on(&mut self, now: Instant, drb: &Drb, core: Option<&mut Core>, out: &mut NetworkOutput) -> bool {
         let (bearer, ue) = (drb.id, drb.ue);
         let said = &mut self.said;
         // Draining an empty list takes as long as the rest.

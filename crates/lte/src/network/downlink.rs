@@ -11,6 +11,7 @@ pub(super) use decoding::DownlinkAir;
 
 use lasthop_units::{BearerId, CellId, Duration, Tti, UeId};
 
+use super::bearers::HEADERS;
 use super::calendar::Notes;
 use super::ends::EnbBearers;
 use super::measure;
@@ -64,11 +65,6 @@ pub(super) struct Work {
 
 /// Data of a UE with a full buffer [B]: more than any transport block.
 const ENDLESS: u64 = 1 << 40;
-
-/// Bytes that headers may add to RLC's buffer status: PDCP and RLC fields and MAC subheaders of a
-/// transport block, which it does not contain, and those of each further packet.
-const HEADERS: u64 = 8;
-const HEADERS_PER_PACKET: u64 = 2;
 
 /// The eNB of a cell that schedules its downlink in one TTI: the state that it uses.
 pub(super) struct Scheduling<'a, R: Reach = Whole> {
@@ -172,16 +168,13 @@ impl<R: Reach> Scheduling<'_, R> {
         let mut backlog = if link.full_buffer[Direction::Downlink.index()] { ENDLESS } else { 0 };
         for b in &link.drbs {
             let waiting = self.bearers.waiting(*b);
-            backlog += waiting.bytes;
-            if waiting.by_reports {
-                continue;
-            }
-            if waiting.bytes > 0 {
-                backlog += HEADERS + HEADERS_PER_PACKET * u64::from(waiting.packets);
-            }
+            backlog += waiting.backlog;
             // While RLC's window is full no packet from above could be sent either.
-            let all_can_be_sent = || waiting.bytes == self.bearers.rlc(*b).buffer_status().total();
-            if let Some(ip) = self.bearers.ip(*b).filter(|_| all_can_be_sent()) {
+            let can_all_be_sent = || waiting.bytes == self.bearers.rlc(*b).buffer_status().total();
+            if let Some(ip) = self.bearers.ip(*b)
+                && !waiting.by_reports
+                && can_all_be_sent()
+            {
                 // PDCP and RLC fields of each packet that is not numbered yet.
                 backlog += ip.bytes() + HEADERS * ip.packets() as u64;
             }
@@ -189,11 +182,11 @@ impl<R: Reach> Scheduling<'_, R> {
         if backlog > 0 {
             work.backlogs.push((ue, backlog));
         }
-        let due_after = 2 * self.cell.config.timing.feedback;
         let mut failed = false;
         for code_word in 0..2 {
             if let Some(process) = cx.downlink.failed(code_word) {
                 failed = true;
+                let due_after = 2 * self.cell.config.timing.feedback;
                 let sent = cx.downlink.process(process).map_or(self.tti, |p| p.sent);
                 if sent.plus(due_after) <= self.tti {
                     work.failed.push((sent, ue, process));
@@ -208,6 +201,7 @@ impl<R: Reach> Scheduling<'_, R> {
     fn gather_candidates(&mut self, work: &mut Work) {
         work.candidates.clear();
         work.rates.clear();
+        let reads_class = self.cell.downlink.scheduler.reads_class();
         for i in 0..work.backlogs.len() {
             self.air.prefetch_reports(&work.backlogs, i);
             let (ue, backlog) = work.backlogs[i];
@@ -235,7 +229,9 @@ impl<R: Reach> Scheduling<'_, R> {
                 guaranteed: 0.0,
                 served: cx.downlink.served,
             };
-            self.qos_of(&mut candidate);
+            if reads_class {
+                self.qos_of(&mut candidate);
+            }
             work.candidates.push(candidate);
         }
     }
