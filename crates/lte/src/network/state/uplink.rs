@@ -43,9 +43,14 @@ pub struct CellUplink {
     /// Memory of the scheduler.
     pub candidates: Vec<Candidate>,
     pub weights: Vec<f64>,
-    pub order: Vec<usize>,
+    pub order: Vec<Rank>,
     pub counters: UplinkCounters,
 }
+
+/// A candidate's place in the order of grants, which is that of the fields: bits of its weight
+/// (positive), inverted so that the largest is first; when it was served, those never served
+/// first; its index.
+pub type Rank = (u64, Option<Tti>, usize);
 
 /// Counters of a cell's uplink.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -121,16 +121,13 @@ impl<R: Reach> Granting<'_, R> {
         c.weights.clear();
         c.weights.resize(c.candidates.len(), 0.0);
         c.scheduler.weigh(self.tti, &c.candidates, &mut c.weights);
-        c.order.clear();
-        c.order.extend((0..c.weights.len()).filter(|i| c.weights[*i] > 0.0));
-        let (weights, of) = (&c.weights, &c.candidates);
         // Of equal weights the UE served longest ago is first, else the order is that of the UEs:
         // by number alone the first of two UEs with the same channel would get every grant of a
         // maximum-rate scheduler.
-        let order = |a: &usize, b: &usize| {
-            weights[*b].total_cmp(&weights[*a]).then(of[*a].served.cmp(&of[*b].served)).then(a.cmp(b))
-        };
-        c.order.sort_unstable_by(order);
+        let ranks = c.weights.iter().zip(&c.candidates).enumerate().filter(|(_, (w, _))| **w > 0.0);
+        c.order.clear();
+        c.order.extend(ranks.map(|(i, (w, candidate))| (!w.to_bits(), candidate.served, i)));
+        c.order.sort_unstable();
     }
 
     /// Allocates the free blocks of `target` in the order of the weights.
@@ -149,7 +146,7 @@ impl<R: Reach> Granting<'_, R> {
                 (false, true) => fixed_share,
                 (false, false) => (free.len() / left).max(min),
             };
-            let ue = c.candidates[c.order[rank]].ue;
+            let ue = c.candidates[c.order[rank].2].ue;
             let inactive = self.links[ue].uplink.persistent.is_some_and(|p| p.grant().is_none());
             let activation = if inactive { self.size_of_activation(target, ue, free) } else { None };
             let Some(granted) = activation.or_else(|| self.size_of_grant(ue, share, free)) else {
