@@ -56,7 +56,15 @@ impl Band {
     /// Blocks of the groups `set`.
     #[inline]
     pub fn blocks<const WORDS: usize>(&self, set: Groups) -> RbSet<WORDS> {
-        bits(set).fold(RbSet::EMPTY, |rbs, g| rbs | RbSet::range(self.first(g), self.len(g)))
+        // Run by run of neighbouring groups: a sum may carry out of the highest group.
+        let (mut rest, mut rbs) = (u64::from(set), RbSet::EMPTY);
+        while rest != 0 {
+            let g = rest.trailing_zeros();
+            let end = ((g + (rest >> g).trailing_ones()) * self.size).min(self.blocks);
+            rbs |= RbSet::range(self.first(g), end - self.first(g));
+            rest &= rest + (1 << g);
+        }
+        rbs
     }
     /// Number of blocks in the groups `set`.
     #[inline]
@@ -178,8 +186,13 @@ struct Table<'a> {
 
 impl Table<'_> {
     #[inline]
+    fn row(&self, candidate: u32) -> &[f32] {
+        let groups = self.band.groups as usize;
+        &self.rates[candidate as usize * groups..][..groups]
+    }
+    #[inline]
     fn rate(&self, candidate: u32, group: u32) -> f32 {
-        self.rates[(candidate * self.band.groups + group) as usize]
+        self.row(candidate)[group as usize]
     }
     /// Bits that group `g` would carry for candidate `i`.
     #[inline]
@@ -203,18 +216,35 @@ impl Table<'_> {
         let mut winners = wide(Winners { table: self, channel_aware, live });
         // Set when a candidate has left `live`.
         let mut stale = false;
-        for g in bits(free) {
-            if stale && winners[g as usize] != NOBODY && !live.contains(&winners[g as usize]) {
+        let mut rest = free;
+        while rest != 0 {
+            let g = rest.trailing_zeros() as usize;
+            if stale && winners[g] != NOBODY && !live.contains(&winners[g]) {
                 winners = wide(Winners { table: self, channel_aware, live });
                 stale = false;
             }
-            let i = winners[g as usize];
+            let i = winners[g];
             if i == NOBODY {
+                rest &= rest - 1;
                 continue;
             }
-            given[i as usize] |= 1 << g;
-            carried[i as usize] += self.carries(i, g);
-            if carried[i as usize] >= self.needs[i as usize].bits {
+            // All groups in a row that the candidate wins, as long as it needs more.
+            let (row, need) = (self.row(i), self.needs[i as usize].bits);
+            let (mut sum, mut set) = (carried[i as usize], 0);
+            for g in bits(rest) {
+                if winners[g as usize] != i {
+                    break;
+                }
+                set |= 1 << g;
+                sum += f64::from(row[g as usize]) * f64::from(self.band.len(g));
+                if sum >= need {
+                    break;
+                }
+            }
+            rest &= !set;
+            given[i as usize] |= set;
+            carried[i as usize] = sum;
+            if sum >= need {
                 live.retain(|l| *l != i);
                 stale = true;
                 if live.is_empty() {
@@ -334,11 +364,10 @@ impl Kernel for Winners<'_> {
     type Output = [u32; GROUPS_MAX];
     #[inline(always)]
     fn run(self) -> [u32; GROUPS_MAX] {
-        let Table { band, needs, rates } = self.table;
-        let groups = band.groups as usize;
+        let needs = self.table.needs;
         let (mut best, mut winners) = ([0.0f32; GROUPS_MAX], [NOBODY; GROUPS_MAX]);
         for i in self.live {
-            let row = &rates[*i as usize * groups..][..groups];
+            let row = self.table.row(*i);
             let weight = needs[*i as usize].weight as f32;
             for ((rate, best), winner) in row.iter().zip(&mut best).zip(&mut winners) {
                 // The metric of a group without a rate is 0.
