@@ -4,8 +4,6 @@
 //! with Qout and over 100 ms with Qin. N310 out-of-sync indications in a row start T310, N311
 //! in-sync ones stop it; when it expires the radio link has failed.
 
-use std::collections::VecDeque;
-
 use lasthop_radio::bounds::SINR;
 use lasthop_units::{Db, Duration, Tti};
 use schemars::JsonSchema;
@@ -82,32 +80,36 @@ pub enum LinkEvent {
 
 /// TTIs between two samples: a frame.
 pub const FRAME: u64 = 10;
+/// A link this much above Qin is good [dB].
+const GOOD_DB: f64 = 15.0;
 const OUT_FRAMES: usize = 20;
 const IN_FRAMES: usize = 10;
 
 /// Radio link monitoring of a UE.
 #[derive(Clone, Debug, Default)]
 pub struct RadioLink {
-    /// Linear SINR of the last frames.
-    frames: VecDeque<f64>,
+    /// Linear SINR of the last frames, the newest first, and their number.
+    sinr: [f64; OUT_FRAMES],
+    frames: usize,
     out: u32,
     ins: u32,
     t310: Option<Tti>,
-    /// The thresholds of the last frame: Qout and Qin.
+    /// The thresholds that were used last.
     limits: Option<Limits>,
 }
 
-/// Thresholds as configured, and linear.
+/// Thresholds Qout and Qin as configured and linear, and the linear SINR of a good link.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     of: [Db; 2],
     linear: [f64; 2],
+    good: f64,
 }
 
 impl RadioLink {
     /// Restarts the monitoring: another cell serves the UE, or its connection is new.
     pub fn restart(&mut self) {
-        self.frames.clear();
+        self.frames = 0;
         (self.out, self.ins, self.t310) = (0, 0, None);
     }
 
@@ -116,27 +118,39 @@ impl RadioLink {
         self.t310
     }
 
+    /// The linear thresholds, which are computed once for a configuration.
+    fn limits(&mut self, config: &RadioLinkConfig) -> Limits {
+        let of = [config.q_out, config.q_in];
+        let limits = self.limits.filter(|limits| limits.of == of).unwrap_or_else(|| {
+            let linear = of.map(lasthop_radio::linear);
+            Limits { of, linear, good: linear[1] * lasthop_radio::linear(Db(GOOD_DB)) }
+        });
+        self.limits = Some(limits);
+        limits
+    }
+
+    /// True if a link with this linear `sinr` is good: far above Qin.
+    pub fn is_good(&mut self, config: &RadioLinkConfig, sinr: f64) -> bool {
+        sinr > self.limits(config).good
+    }
+
     /// Evaluates a frame that ends in `tti`, with this linear `sinr`.
     pub fn frame(&mut self, config: &RadioLinkConfig, tti: Tti, sinr: f64) -> Option<LinkEvent> {
-        if self.frames.len() == OUT_FRAMES {
-            self.frames.pop_front();
-        }
-        self.frames.push_back(sinr);
+        self.sinr.copy_within(..OUT_FRAMES - 1, 1);
+        self.sinr[0] = sinr;
+        self.frames = (self.frames + 1).min(OUT_FRAMES);
         if self.t310.is_some_and(|at| at <= tti) {
             self.restart();
             return Some(LinkEvent::Failed);
         }
-        let mean = |n: usize| self.frames.iter().rev().take(n).sum::<f64>() / n as f64;
-        let n = self.frames.len();
-        let of = [config.q_out, config.q_in];
-        let limits = match self.limits {
-            Some(limits) if limits.of == of => limits,
-            _ => Limits { of, linear: of.map(lasthop_radio::linear) },
-        };
-        self.limits = Some(limits);
-        let [q_out, q_in] = limits.linear;
-        let out = n >= OUT_FRAMES && mean(OUT_FRAMES) < q_out;
-        let into = n >= IN_FRAMES && mean(IN_FRAMES) > q_in;
+        // The sum over the shorter time is a part of that over the longer.
+        let (newer, older) = self.sinr.split_at(IN_FRAMES);
+        let newer: f64 = newer.iter().sum();
+        let all = older.iter().fold(newer, |sum, sinr| sum + sinr);
+        let (in_mean, out_mean) = (newer / IN_FRAMES as f64, all / OUT_FRAMES as f64);
+        let [q_out, q_in] = self.limits(config).linear;
+        let out = self.frames >= OUT_FRAMES && out_mean < q_out;
+        let into = self.frames >= IN_FRAMES && in_mean > q_in;
         self.out = if out && !into { self.out + 1 } else { 0 };
         self.ins = if into { self.ins + 1 } else { 0 };
         if self.t310.is_none() && self.out >= config.n310 {

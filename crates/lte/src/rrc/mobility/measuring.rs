@@ -6,18 +6,15 @@
 //! only before it requests a connection.
 
 use lasthop_engine::math::db;
-use lasthop_radio::linear;
-use lasthop_units::{CellId, Db, IndexVec, Tti};
+use lasthop_units::{CellId, IndexVec, Tti};
 
 use super::Moment;
 use crate::rrc::measurement::Filter;
 use crate::rrc::radio_link::FRAME;
-use crate::rrc::{HandoverConfig, Measured, Measurements};
+use crate::rrc::{Measured, Measurements};
 
 /// TTIs between two samples of a UE with a good link.
 pub const SAMPLING_PERIOD: u64 = 4 * FRAME;
-/// A link this much above Qin is good [dB].
-const GOOD_DB: f64 = 15.0;
 /// Below the power of any cell that can be measured [mW on a resource element].
 pub const NOTHING_MW: f64 = 1e-20;
 
@@ -30,14 +27,6 @@ pub struct Sample<'a> {
     pub noise_mw: f64,
     /// Linear SINR of the serving cell's reference signals while every cell sends.
     pub sinr: f64,
-}
-
-impl Sample<'_> {
-    /// Frames until the next sample.
-    pub(super) fn frames(&self, config: &HandoverConfig) -> u64 {
-        let calm = self.sinr > linear(config.radio_link.q_in) * linear(Db(GOOD_DB));
-        if calm { SAMPLING_PERIOD / FRAME } else { 1 }
-    }
 }
 
 /// Measurements of a UE, and the samples of the next one.

@@ -5,7 +5,7 @@
 
 use lasthop_units::{CellId, Duration, Id, IndexVec, Instant, Tti};
 
-use super::measuring::Measuring;
+use super::measuring::{Measuring, SAMPLING_PERIOD};
 use super::{Command, Commands, Measured, MobilityEvent, Moment, Question, Sample, ttis};
 use crate::rrc::radio_link::FRAME;
 use crate::rrc::{LinkEvent, RadioLink, selection};
@@ -227,11 +227,13 @@ impl UeProcedures {
             return false;
         };
         let complete = self.measuring.add(at, &sample);
-        let frames = sample.frames(at.config);
+        let config = &at.config.radio_link;
+        // Frames until the next sample.
+        let frames = if self.link.is_good(config, sample.sinr) { SAMPLING_PERIOD / FRAME } else { 1 };
         let mut found = None;
         if self.state.is_monitored() {
             for _ in 0..frames {
-                found = found.or(self.link.frame(&at.config.radio_link, at.tti, sample.sinr));
+                found = found.or(self.link.frame(config, at.tti, sample.sinr));
             }
         }
         out.push(Command::SampleAt(at.tti.plus(frames * FRAME)));
