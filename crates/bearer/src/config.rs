@@ -50,5 +50,8 @@ pub fn within(
 
 /// Fails unless `value` is one that an RRC message can carry.
 pub fn require(ok: bool, key: &str, value: &impl ToString, allowed: &str) -> Result<(), ConfigError> {
-    check(ok, key, &format!("{} is not a value of TS 36.331: {allowed}", value.to_string()))
+    if ok {
+        return Ok(());
+    }
+    check(false, key, &format!("{} is not a value of TS 36.331: {allowed}", value.to_string()))
 }

@@ -12,33 +12,33 @@ const WIDTH: usize = 100;
 pub(super) fn document(root: &Node) -> String {
     let mut out = String::new();
     if let Some(table) = root.as_table() {
-        body(&mut out, table, &mut Vec::new());
+        body(&mut out, table, &headers(table), &mut Vec::new());
     }
     out
 }
 
-/// Writes the keys of `table`: first those on one line, then those with a header.
-fn body(out: &mut String, table: &Table, path: &mut Vec<String>) {
-    let with_header = headers(table);
-    for ((name, node), _) in table.iter().zip(&with_header).filter(|(_, header)| !**header) {
+/// Writes the keys of `table`: first those on one line, then those `with_header`.
+fn body(out: &mut String, table: &Table, with_header: &[bool], path: &mut Vec<String>) {
+    for ((name, node), _) in table.iter().zip(with_header).filter(|(_, header)| !**header) {
         push_entry(out, name, node);
         out.push('\n');
     }
-    for ((name, node), _) in table.iter().zip(&with_header).filter(|(_, header)| **header) {
+    for ((name, node), _) in table.iter().zip(with_header).filter(|(_, header)| **header) {
         path.push(key(name));
         match &node.value {
             Value::Array(items) => {
                 for item in items.iter().filter_map(Node::as_table) {
                     header(out, path, "[[", "]]");
-                    body(out, item, path);
+                    body(out, item, &headers(item), path);
                 }
             }
             Value::Table(inner) => {
                 // `[flow]` alone is redundant if everything in it has its own header.
-                if inner.is_empty() || headers(inner).contains(&false) {
+                let with_header = headers(inner);
+                if inner.is_empty() || with_header.contains(&false) {
                     header(out, path, "[", "]");
                 }
-                body(out, inner, path);
+                body(out, inner, &with_header, path);
             }
             _ => {}
         }

@@ -361,10 +361,12 @@ fn offered(flow: &FlowSpec, cell: &str, direction: Direction, spec: &Spec) -> u6
         Direction::Downlink => &flow.to,
         Direction::Uplink => &flow.from,
     };
-    let here = group_of(spec, end).and_then(|ue| spec.serving(ue)) == Some(cell);
+    if group_of(spec, end).and_then(|ue| spec.serving(ue)) != Some(cell) {
+        return 0;
+    }
     // Other flows are limited by a congestion control.
     let rate = flow.app.mean_rate().map_or(0, |rate| rate.0);
     // Data to a group is sent once.
     let pairs = if spec.group_of_flow(flow).is_some() { 1 } else { spec.pairs_of(flow) };
-    if here { rate * pairs * u64::from(flow.count) } else { 0 }
+    rate * pairs * u64::from(flow.count)
 }
