@@ -91,13 +91,16 @@ fn edges(bin: usize) -> (f64, f64) {
 /// Seconds that a packet may take before ns-3's definition calls it lost.
 const PATIENCE_S: u64 = 10;
 const SECONDS: usize = PATIENCE_S as usize + 1;
+const SECOND: Duration = Duration::from_secs(1);
 
 /// Packets in transmission, by the second in which they were sent.
 #[derive(Clone, Debug, Default)]
 struct Recent {
     missing: [u64; SECONDS],
-    /// The newest second in `missing`.
+    /// The newest second in `missing`, its beginning, and its place.
     second: u64,
+    begins: Instant,
+    place: usize,
     lost: u64,
 }
 
@@ -231,7 +234,7 @@ impl FlowStats {
     /// Loss by ns-3's definition: not received within ten seconds, counted at `end`.
     pub fn lost_within_10_s(&self, end: Instant) -> u64 {
         let mut recent = self.recent.clone();
-        recent.advance(second(end));
+        recent.advance(end);
         recent.lost
     }
 
@@ -250,33 +253,43 @@ fn per_second(bytes: u64, time: Duration) -> f64 {
 }
 
 fn second(t: Instant) -> u64 {
-    t.0 / 1_000_000_000
+    t.0 / SECOND.0
 }
 
 impl Recent {
-    /// Counts the losses of seconds that are more than ten seconds old.
     #[inline]
-    fn advance(&mut self, now: u64) {
-        if now <= self.second {
-            return;
+    fn advance(&mut self, now: Instant) {
+        if now.since(self.begins) >= SECOND {
+            self.begin(second(now));
         }
+    }
+    /// Counts the losses of seconds that are more than ten seconds old.
+    #[cold]
+    fn begin(&mut self, now: u64) {
         for s in self.second + 1..=now.min(self.second + SECONDS as u64) {
             self.lost += std::mem::take(&mut self.missing[s as usize % SECONDS]);
         }
         self.second = now;
+        self.begins = Instant(now * SECOND.0);
+        self.place = now as usize % SECONDS;
     }
     #[inline]
     fn sent(&mut self, now: Instant) {
-        self.advance(second(now));
-        self.missing[second(now) as usize % SECONDS] += 1;
+        self.advance(now);
+        self.missing[self.place] += 1;
     }
     #[inline]
     fn received(&mut self, now: Instant, sent: Instant) {
-        self.advance(second(now));
-        if second(sent) + PATIENCE_S >= self.second {
-            let missing = &mut self.missing[second(sent) as usize % SECONDS];
-            *missing = missing.saturating_sub(1);
-        }
+        self.advance(now);
+        // Most packets arrive in the second in which they were sent.
+        let place = if sent >= self.begins {
+            self.place
+        } else if second(sent) + PATIENCE_S >= self.second {
+            second(sent) as usize % SECONDS
+        } else {
+            return;
+        };
+        self.missing[place] = self.missing[place].saturating_sub(1);
     }
 }
 
