@@ -114,11 +114,8 @@ impl Pipe {
     pub fn on_time(&mut self, now: Instant, out: &mut PipeOut) {
         let (arrived, dropped) = (out.arrived.len(), out.dropped.len());
         self.catch_up_uncounted(now, out);
-        self.wire.deliver(now, out);
-        for item in &out.arrived[arrived..] {
-            self.account.packets_arrived += 1;
-            self.account.bytes_arrived += u64::from(item.size);
-        }
+        self.account.bytes_arrived += self.wire.deliver(now, out);
+        self.account.packets_arrived += (out.arrived.len() - arrived) as u64;
         self.note_dropped(out, dropped);
         self.check();
     }

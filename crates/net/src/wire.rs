@@ -273,24 +273,28 @@ impl Wire {
         self.flights.front().map(|f| f.arrival)
     }
 
-    /// Returns the packets that have arrived by `now`.
+    /// Passes on the packets that have arrived by `now`. Returns their bytes, copies not counted.
     #[inline(always)]
-    pub fn deliver(&mut self, now: Instant, out: &mut PipeOut) {
+    pub fn deliver(&mut self, now: Instant, out: &mut PipeOut) -> u64 {
+        let mut bytes = 0;
         while let Some(flight) = self.flights.front()
             && flight.arrival <= now
         {
             let Flight { arrival, item, outcome } = *flight;
             self.flights.pop_front();
-            self.bytes -= u64::from(item.size);
-            match outcome {
-                Outcome::Arrives => out.arrived.push(item),
-                Outcome::ArrivesTwice => {
-                    out.arrived.push(item);
-                    out.copies.push(item);
-                }
-                Outcome::Dies(cause) => out.dropped.push(Dropped { at: arrival, item, cause }),
+            let size = u64::from(item.size);
+            self.bytes -= size;
+            if let Outcome::Dies(cause) = outcome {
+                out.dropped.push(Dropped { at: arrival, item, cause });
+                continue;
+            }
+            bytes += size;
+            out.arrived.push(item);
+            if outcome == Outcome::ArrivesTwice {
+                out.copies.push(item);
             }
         }
+        bytes
     }
 
     /// Packets in flight.
