@@ -10,7 +10,8 @@ use super::{Element, Format, RlcOutput, Sdu, Span};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field {
     format: Format,
-    segment: bool,
+    /// The fixed part of the header [B].
+    fixed: u32,
     room: u32,
     elements: u32,
     data: u32,
@@ -21,7 +22,7 @@ impl Field {
     /// Creates an empty data field of a PDU of at most `room` bytes.
     #[inline]
     pub const fn new(format: Format, segment: bool, room: u32) -> Field {
-        Field { format, segment, room, elements: 0, data: 0, last: 0 }
+        Field { format, fixed: format.fixed(segment), room, elements: 0, data: 0, last: 0 }
     }
 
     /// Adds an element of at most `len` bytes; returns how many were taken, 0 if the PDU is
@@ -34,7 +35,7 @@ impl Field {
         if self.last > self.format.li_max() {
             return 0;
         }
-        let used = self.format.header(self.segment, self.elements + 1) + self.data;
+        let used = self.header(self.elements + 1) + self.data;
         let mut got = self.room.saturating_sub(used);
         if got > len {
             got = len;
@@ -54,7 +55,7 @@ impl Field {
     /// True if another byte may fit as an element of its own.
     #[inline]
     pub const fn is_open(&self) -> bool {
-        self.format.header(self.segment, self.elements + 1) + self.data < self.room
+        self.header(self.elements + 1) + self.data < self.room
     }
     pub const fn data(&self) -> u32 {
         self.data
@@ -64,7 +65,12 @@ impl Field {
     }
     /// Size of the PDU [B].
     pub const fn size(&self) -> u32 {
-        self.format.header(self.segment, self.elements) + self.data
+        self.header(self.elements) + self.data
+    }
+    /// The whole header with `elements` [B].
+    #[inline]
+    const fn header(&self, elements: u32) -> u32 {
+        self.fixed + self.format.extension(elements)
     }
 }
 
