@@ -107,7 +107,10 @@ pub enum State {
 impl Process {
     /// Frees the process, and passes each part of its block to `each`.
     pub fn free(&mut self, each: impl FnMut((BearerId, Pdu))) {
-        self.parts.drain(..).for_each(each);
+        // Usually a block's parts have been taken.
+        if !self.parts.is_empty() {
+            self.parts.drain(..).for_each(each);
+        }
         self.state = State::Idle;
         self.transmissions = 0;
     }

@@ -19,6 +19,7 @@ use crate::network::{CellConfig, sidelink_report};
 use crate::phy::air::Air;
 use crate::phy::power::SentWith;
 use crate::phy::{RbSet, TTI};
+use lasthop_lte_l2::rlc::Grant;
 
 /// A UE with a grant for a TTI: its uplink's state, its bearers, and the radio channel.
 pub(in crate::network) struct Sending<'a> {
@@ -291,14 +292,20 @@ impl Sending<'_> {
         debug_assert!(parts.is_empty());
         // Both closures use the bearers, one after the other.
         let layer2 = std::cell::RefCell::new(&mut self.layer2);
-        mux.fill(
-            self.tti,
-            room,
-            |i| layer2.borrow().waiting(drbs[i]),
-            |i, grant| layer2.borrow_mut().pull(drbs[i], grant, parts),
-        );
-        let layer2 = layer2.into_inner();
-        self.sdus.extend(parts.iter().map(|(b, pdu)| pdu.size(layer2.format(*b))));
+        let pull = |i: usize, grant: Grant| {
+            let (mut layer2, before) = (layer2.borrow_mut(), parts.len());
+            let used = layer2.pull(drbs[i], grant, parts);
+            match &parts[before..] {
+                // Usually: the opportunity was charged with its size.
+                [(_, pdu)] => {
+                    debug_assert_eq!(used - grant.per_pdu, pdu.size(layer2.format(drbs[i])));
+                    self.sdus.push(used - grant.per_pdu);
+                }
+                pdus => self.sdus.extend(pdus.iter().map(|(_, pdu)| pdu.size(layer2.format(drbs[i])))),
+            }
+            used
+        };
+        mux.fill(self.tti, room, |i| layer2.borrow().waiting(drbs[i]), pull);
         for i in 0..self.link.drbs.len() {
             let bearer = self.link.drbs[i];
             self.layer2.settle_for_enb(bearer);
