@@ -127,9 +127,10 @@ pub struct Dch<B> {
     cfg: DchConfig,
     errors: BlockErrors,
     next_tti: Option<Instant>,
-    /// Arrival time and number of decodable blocks of each TTI in transmission.
-    ttis: VecDeque<(Instant, u32)>,
-    blocks: VecDeque<B>,
+    /// Arrival time and decodable blocks of each TTI in transmission.
+    ttis: VecDeque<(Instant, Vec<B>)>,
+    /// Empty lists, to be used again.
+    spare: Vec<Vec<B>>,
     stats: DchStats,
 }
 
@@ -141,7 +142,7 @@ impl<B> Dch<B> {
             errors: BlockErrors::new(seed, entity, cfg.errors),
             next_tti: None,
             ttis: VecDeque::new(),
-            blocks: VecDeque::new(),
+            spare: Vec::new(),
             stats: DchStats::default(),
         }
     }
@@ -187,28 +188,27 @@ impl<B> Dch<B> {
         }
     }
 
-    /// Sends `blocks` (at most `config().blocks`) in the TTI that starts `now`, with one draw each.
-    /// Lost blocks are passed to `lost`. Call [`Dch::wake`] afterwards.
-    pub fn send(&mut self, now: Instant, blocks: impl Iterator<Item = B>, mut lost: impl FnMut(B)) {
+    /// Sends `blocks` (at most `config().blocks`) in the TTI that starts `now`, with one draw each;
+    /// the list is empty afterwards. Lost blocks are passed to `lost`. Call [`Dch::wake`]
+    /// afterwards.
+    pub fn send(&mut self, now: Instant, blocks: &mut Vec<B>, lost: impl FnMut(B)) {
         debug_assert_eq!(self.next_tti, Some(now), "a TTI off the grid");
         self.next_tti = None;
         let tti = Tti::containing(Instant(now.0 - self.cfg.offset.0), self.cfg.tti);
-        let mut survivors = 0;
         let mut sent = 0;
-        for block in blocks {
-            if self.errors.is_lost(tti, sent, self.cfg.bler) {
-                self.stats.blocks_lost += 1;
-                lost(block);
-            } else {
-                self.blocks.push_back(block);
-                survivors += 1;
-            }
+        let is_lost = |_: &mut B| {
+            let is_lost = self.errors.is_lost(tti, sent, self.cfg.bler);
             sent += 1;
-        }
+            is_lost
+        };
+        blocks.extract_if(.., is_lost).for_each(lost);
         self.stats.blocks_sent += sent;
+        self.stats.blocks_lost += sent - blocks.len() as u64;
         self.stats.ttis += u64::from(sent > 0);
-        if survivors > 0 {
-            self.ttis.push_back((now + self.cfg.tti + self.cfg.iub_delay, survivors));
+        if !blocks.is_empty() {
+            let empty = self.spare.pop().unwrap_or_default();
+            let arrives = now + self.cfg.tti + self.cfg.iub_delay;
+            self.ttis.push_back((arrives, std::mem::replace(blocks, empty)));
         }
     }
 
@@ -218,24 +218,23 @@ impl<B> Dch<B> {
         self.errors.is_lost(tti, index, self.cfg.bler)
     }
 
-    /// Takes the next block that has arrived by `now`.
+    /// Takes the blocks of the next TTI that has arrived by `now`; [`Dch::recycle`] takes the list
+    /// back.
     #[inline]
-    pub fn arrived(&mut self, now: Instant) -> Option<B> {
-        let (at, left) = self.ttis.front_mut()?;
-        if *at > now {
-            return None;
-        }
-        *left -= 1;
-        if *left == 0 {
-            self.ttis.pop_front();
-        }
-        self.blocks.pop_front()
+    pub fn arrived(&mut self, now: Instant) -> Option<Vec<B>> {
+        let arrives = self.next_arrival().filter(|at| *at <= now);
+        arrives.and_then(|_| self.ttis.pop_front()).map(|(_, blocks)| blocks)
+    }
+
+    /// Takes back a list of [`Dch::arrived`].
+    pub fn recycle(&mut self, mut blocks: Vec<B>) {
+        blocks.clear();
+        self.spare.push(blocks);
     }
 
     /// Loses all blocks in transmission at a radio link failure; each is passed to `lost`.
     pub fn cut(&mut self, lost: impl FnMut(B)) {
-        self.ttis.clear();
-        self.blocks.drain(..).for_each(lost);
+        self.ttis.drain(..).flat_map(|(_, blocks)| blocks).for_each(lost);
     }
 }
 
@@ -249,11 +248,14 @@ mod tests {
         let mut dch: Dch<u8> = Dch::new(DchConfig { bler: Ratio(0.0), ..DchConfig::default() }, 1, 0);
         dch.wake(ms(20), true);
         assert_eq!(dch.next_tti(), Some(ms(30)));
-        dch.send(ms(30), [1, 2].into_iter(), |_| panic!("no errors"));
+        dch.send(ms(30), &mut vec![1, 2], |_| panic!("no errors"));
         assert_eq!((dch.next_tti(), dch.next_arrival()), (None, Some(ms(40))));
         dch.wake(ms(30), true);
         assert_eq!(dch.next_tti(), Some(ms(40)));
-        assert_eq!((dch.arrived(ms(39)), dch.arrived(ms(40)), dch.arrived(ms(40))), (None, Some(1), Some(2)));
+        assert_eq!(
+            (dch.arrived(ms(39)), dch.arrived(ms(40)), dch.arrived(ms(40))),
+            (None, Some(vec![1, 2]), None)
+        );
         assert_eq!(dch.next_arrival(), None);
     }
 
@@ -263,7 +265,7 @@ mod tests {
         let mut dch: Dch<u8> = Dch::new(cfg, 1, 0);
         dch.wake(Instant::from_millis(1), true);
         assert_eq!(dch.next_tti(), Some(Instant::from_millis(3)));
-        dch.send(Instant::from_millis(3), std::iter::empty(), |_| ());
+        dch.send(Instant::from_millis(3), &mut Vec::new(), |_| ());
         dch.wake(Instant::from_millis(3), true);
         assert_eq!(dch.next_tti(), Some(Instant::from_millis(13)));
     }

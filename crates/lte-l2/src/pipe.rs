@@ -216,7 +216,7 @@ impl LtePipe {
             self.pdus.iter().for_each(|pdu| pdu.note_sent(journeys, now, end.index() as u32, due));
         }
         let (layers, scratch, journeys) = (&mut self.layers, &mut self.scratch, &mut self.journeys);
-        self.channel[i].send(now, self.pdus.drain(..), |pdu| {
+        self.channel[i].send(now, &mut self.pdus, |pdu| {
             if let Some(journeys) = journeys {
                 pdu.note_given_up(journeys, due);
             }
@@ -234,22 +234,26 @@ impl LtePipe {
         out: &mut BearerOutput<E>,
     ) {
         let end = direction.sender();
-        while let Some(pdu) = self.channel[direction.index()].arrived(now) {
-            if let Some(journeys) = &mut self.journeys {
-                pdu.note_arrived(journeys, now);
+        let channel = &mut self.channel[direction.index()];
+        while let Some(mut pdus) = channel.arrived(now) {
+            for pdu in pdus.drain(..) {
+                if let Some(journeys) = &mut self.journeys {
+                    pdu.note_arrived(journeys, now);
+                }
+                if self.notes {
+                    let octets = self.layers.octets(end, &pdu);
+                    out.noted.push(NotedPdu {
+                        at: now,
+                        direction,
+                        outcome: PduOutcome::Received,
+                        again: false,
+                        octets,
+                    });
+                }
+                self.layers.receive(now, end.peer(), &pdu, &mut self.scratch);
+                self.layers.recycle(end, pdu);
             }
-            if self.notes {
-                let octets = self.layers.octets(end, &pdu);
-                out.noted.push(NotedPdu {
-                    at: now,
-                    direction,
-                    outcome: PduOutcome::Received,
-                    again: false,
-                    octets,
-                });
-            }
-            self.layers.receive(now, end.peer(), &pdu, &mut self.scratch);
-            self.layers.recycle(end, pdu);
+            channel.recycle(pdus);
         }
         self.settle(now, out);
     }

@@ -200,7 +200,7 @@ impl Bearer {
         }
         let (open_sdus, lossy) = (&mut self.open_sdus[end.index()], self.lossy);
         let journeys = &mut self.journeys;
-        dch.send(now, self.pdus.drain(..), |pdu| {
+        dch.send(now, &mut self.pdus, |pdu| {
             if let Some(journeys) = journeys {
                 pieces_of(&pdu).for_each(|piece| journeys.given_up(due, &piece));
             }
@@ -219,21 +219,25 @@ impl Bearer {
         out: &mut BearerOutput<E>,
     ) {
         let end = direction.sender().peer();
-        while let Some(pdu) = self.dch[direction.index()].arrived(now) {
-            if self.notes {
-                let octets = octets(&pdu, self.dch[direction.index()].config(), self.header);
-                out.noted.push(NotedPdu {
-                    at: now,
-                    direction,
-                    outcome: PduOutcome::Received,
-                    again: false,
-                    octets,
-                });
+        let dch = &mut self.dch[direction.index()];
+        while let Some(pdus) = dch.arrived(now) {
+            for pdu in &pdus {
+                if self.notes {
+                    let octets = octets(pdu, dch.config(), self.header);
+                    out.noted.push(NotedPdu {
+                        at: now,
+                        direction,
+                        outcome: PduOutcome::Received,
+                        again: false,
+                        octets,
+                    });
+                }
+                if let Some(journeys) = &mut self.journeys {
+                    pieces_of(pdu).for_each(|piece| journeys.arrived(now, &piece));
+                }
+                self.rlc[end.index()].receive(now, pdu, &mut self.scratch);
             }
-            if let Some(journeys) = &mut self.journeys {
-                pieces_of(&pdu).for_each(|piece| journeys.arrived(now, &piece));
-            }
-            self.rlc[end.index()].receive(now, &pdu, &mut self.scratch);
+            dch.recycle(pdus);
         }
         self.settle(now, end, out);
     }
