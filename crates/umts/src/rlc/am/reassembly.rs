@@ -40,28 +40,29 @@ impl Reassembly {
                 self.out_of_sync = segment.end == EndMark::None;
                 continue;
             }
-            let mut partial = self.partials.pop_front().unwrap_or(Partial {
-                sdu: segment.sdu,
-                got: 0,
-                ended: false,
-                highest: 0,
-            });
-            debug_assert_eq!(partial.sdu.serial, segment.sdu.serial, "octets of two SDUs are mixed");
-            partial.got += u32::from(segment.len);
-            match segment.end {
-                EndMark::None => {
-                    self.partials.push_front(partial);
-                    continue;
+            let (sdu, got) = match self.partials.front_mut() {
+                Some(partial) => {
+                    partial.got += u32::from(segment.len);
+                    (partial.sdu, partial.got)
                 }
-                // For decoded octets the previous PDU seemed to be full: its last octet was
-                // padding.
-                EndMark::PreviousShort if !segment.sdu.is_known() => {
-                    partial.got = partial.got.saturating_sub(1)
+                None => {
+                    let (sdu, got) = (segment.sdu, segment.len.into());
+                    if segment.end == EndMark::None {
+                        self.partials.push_back(Partial { sdu, got, ended: false, highest: 0 });
+                    }
+                    (sdu, got)
                 }
-                _ => {}
+            };
+            debug_assert_eq!(sdu.serial, segment.sdu.serial, "octets of two SDUs are mixed");
+            if segment.end == EndMark::None {
+                continue;
             }
-            debug_assert!(!partial.sdu.is_known() || partial.got == partial.sdu.size, "an SDU lost octets");
-            out.delivered.push(Sdu { size: partial.got, ..partial.sdu });
+            // For decoded octets the previous PDU seemed to be full: its last octet was padding.
+            let padded = segment.end == EndMark::PreviousShort && !segment.sdu.is_known();
+            let size = got.saturating_sub(padded.into());
+            debug_assert!(!sdu.is_known() || size == sdu.size, "an SDU lost octets");
+            self.partials.pop_front();
+            out.delivered.push(Sdu { size, ..sdu });
         }
     }
 

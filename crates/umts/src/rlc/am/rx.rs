@@ -108,18 +108,25 @@ impl Rx {
     fn advance(&mut self, out: &mut Output) {
         while self.vr_r < self.vr_h && self.received.remove(self.vr_r) {
             if self.cfg.in_sequence {
-                let segments = self.window.pop_front().flatten().expect("received PDUs are kept");
-                self.deliver(self.vr_r, &segments, out);
+                let skipped = self.skipped(self.vr_r);
+                let segments = self.window.front().and_then(Option::as_ref);
+                self.reassembly.in_sequence(segments.expect("received PDUs are kept"), skipped, out);
+                self.window.pop_front();
             }
             self.vr_r += 1;
         }
     }
 
-    fn deliver(&mut self, count: u64, segments: &Segments, out: &mut Output) {
-        let skipped = match self.skip {
+    /// How many ends in PDU `count` belong to discarded SDUs.
+    fn skipped(&self, count: u64) -> usize {
+        match self.skip {
             Some((c, n)) if c == count => usize::from(n),
             _ => 0,
-        };
+        }
+    }
+
+    fn deliver(&mut self, count: u64, segments: &Segments, out: &mut Output) {
+        let skipped = self.skipped(count);
         if self.cfg.in_sequence {
             self.reassembly.in_sequence(segments, skipped, out);
         } else {
