@@ -1,5 +1,7 @@
 //! The buffers of LTE that flows can fill.
 
+use std::collections::BTreeMap;
+
 use lasthop_bearer::Direction;
 use lasthop_lte::rrc::BackhaulConfig;
 use lasthop_units::{Bitrate, Duration};
@@ -9,7 +11,7 @@ use super::pitfalls::best;
 use crate::config::dotted;
 use crate::spec::buffers::{Buffering, Buffers, Room};
 use crate::spec::crossing::data_ends;
-use crate::spec::group::names_one;
+use crate::spec::group::{names_one, node_of};
 use crate::spec::lte_rlc::room;
 use crate::spec::{FlowSpec, Spec};
 
@@ -21,6 +23,7 @@ pub(super) fn count<'a>(spec: &'a Spec, buffers: &mut Buffers<'a>) {
 
 /// Adds the buffers of the bearers of UEs, and IP buffers before them.
 fn ues<'a>(spec: &'a Spec, buffers: &mut Buffers<'a>) {
+    let flows = [0, 1].map(|end| flows_of_ues(spec, end));
     for (name, ue) in &spec.ue {
         for direction in Direction::BOTH {
             let down = direction == Direction::Downlink;
@@ -33,12 +36,29 @@ fn ues<'a>(spec: &'a Spec, buffers: &mut Buffers<'a>) {
             }
             let best = spec.candidates(ue).map(|cell| best(spec, cell, direction));
             let rate = Bitrate(best.fold(0, u64::saturating_add));
-            let here = |f: &&FlowSpec| has(name, ue, data_ends(f)[usize::from(down)]);
             let buffering = Buffering { rate, delay: Duration::ZERO, room: room.times(ue.count.into()) };
             let key = format!("ue.{}.rlc.buffer", dotted([name]));
-            buffers.add(key, &buffering, spec.flow.values().filter(here));
+            let here = flows[usize::from(down)].get(name.as_str());
+            buffers.add(key, &buffering, here.into_iter().flatten().copied());
         }
     }
+}
+
+/// The flows with an end at UEs, by the table of these, of the data's sender or receiver
+/// ([`data_ends`]).
+fn flows_of_ues(spec: &Spec, end: usize) -> BTreeMap<&str, Vec<&FlowSpec>> {
+    let mut flows = BTreeMap::<_, Vec<_>>::new();
+    for flow in spec.flow.values() {
+        let end = data_ends(flow)[end];
+        for name in [Some(end), node_of(end).map(|(group, _)| group)].into_iter().flatten() {
+            if let Some((name, ue)) = spec.ue.get_key_value(name)
+                && has(name, ue, end)
+            {
+                flows.entry(name.as_str()).or_default().push(flow);
+            }
+        }
+    }
+    flows
 }
 
 fn has(name: &str, ue: &UeSpec, end: &str) -> bool {
