@@ -57,11 +57,11 @@ fn of_enum(value: Value) -> Written {
 
 /// `{ kind = "name", ... }`, or the bare name without further keys.
 fn variant(name: &str, content: Option<Piece>) -> Written {
+    let Some(content) = content else { return of_enum(name.into()) };
     let mut table = Table::default();
     table.insert("kind", name);
     match content {
-        None => {}
-        Some(Piece { value: Value::Table(inner), is_enum: false }) => {
+        Piece { value: Value::Table(inner), is_enum: false } => {
             if inner.get("kind").is_some() {
                 let message =
                     format!("the variant `{name}` holds a key `kind` of its own: it cannot be written");
@@ -69,7 +69,7 @@ fn variant(name: &str, content: Option<Piece>) -> Written {
             }
             table.0.extend(inner.0);
         }
-        Some(piece) => table.insert("value", piece.value),
+        piece => table.insert("value", piece.value),
     }
     of_enum(if table.len() == 1 { name.into() } else { Value::Table(table) })
 }
@@ -168,11 +168,12 @@ impl ser::Serializer for Writer {
     ) -> Result<List, Mistake> {
         Ok(List { items: Vec::new(), variant: Some(name) })
     }
-    fn serialize_map(self, _: Option<usize>) -> Result<Keys, Mistake> {
-        Ok(Keys { table: Table::default(), key: None, variant: None })
+    fn serialize_map(self, keys: Option<usize>) -> Result<Keys, Mistake> {
+        let table = Table::with_capacity(keys.unwrap_or_default());
+        Ok(Keys { table, key: None, variant: None })
     }
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Keys, Mistake> {
-        self.serialize_map(None)
+    fn serialize_struct(self, _: &'static str, keys: usize) -> Result<Keys, Mistake> {
+        self.serialize_map(Some(keys))
     }
     fn serialize_struct_variant(
         self,

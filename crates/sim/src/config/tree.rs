@@ -73,6 +73,10 @@ impl PartialEq for Entry {
 }
 
 impl Table {
+    /// An empty table with memory for so many keys.
+    pub(super) fn with_capacity(keys: usize) -> Table {
+        Table(IndexMap::with_capacity(keys))
+    }
     /// The value under `key`.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.0.get(key).map(|e| &e.node)
