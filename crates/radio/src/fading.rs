@@ -25,7 +25,7 @@ mod response;
 mod sinusoids;
 
 pub use array::{Antennas, ArrayFading};
-pub use knots::Knots;
+pub use knots::{Knots, Side};
 pub use response::Response;
 pub use sinusoids::{Scratch, Steps, Taps};
 
@@ -230,11 +230,19 @@ impl Fading {
         knots.at(knots::Link { sinusoids, response }, cycles, wanted, knots::Work { scratch, gains });
     }
 
-    /// An upper bound of all gains between the knots around `cycles`.
-    #[inline]
-    pub fn most_between(&self, knots: &mut Knots, cycles: f64, scratch: &mut Scratch) -> f32 {
+    /// Writes a bound of every block's gain between the knots around `cycles` to `to`, which has
+    /// [`Knots::room`] for the blocks. It holds until the cycles that are returned.
+    #[inline(always)]
+    pub fn bound_between(
+        &self,
+        knots: &mut Knots,
+        cycles: f64,
+        side: Side,
+        scratch: &mut Scratch,
+        to: &mut [f32],
+    ) -> f64 {
         let Fading { sinusoids, response } = self;
-        knots.most(knots::Link { sinusoids, response }, cycles, scratch)
+        knots.bound(knots::Link { sinusoids, response }, cycles, side, scratch, to)
     }
 
     /// The response of the blocks to the taps.

@@ -28,7 +28,7 @@ pub use antenna::Antenna;
 pub use block_error::{BlockErrors, ErrorPattern};
 pub use fading::{
     Antennas, ArrayFading, Fading, FadingProfile, FadingShape, Knots, Response, SPEED_OF_LIGHT, Scratch,
-    Steps, Taps, doppler_hz,
+    Side, Steps, Taps, doppler_hz,
 };
 pub use indoor::{Indoor, Wall};
 pub use mobility::{Area, LevyWalk, Mobility, Motion, Position, RandomWaypoint, SpeedLaw, Track};

@@ -34,10 +34,6 @@ fn safe(uniform: f64) -> f32 {
     SAFE[((uniform * DRAWS as f64) as usize).min(DRAWS - 1)]
 }
 
-/// After a check that needed the blocks of all links, this number of checks reads them at once.
-/// Only time depends on it.
-const DOUBTS: u8 = 8;
-
 /// A block's information is at least 0, except for an error of 0.001 in its table.
 const ROUNDING: f32 = 0.01;
 
@@ -51,49 +47,27 @@ fn information(row: &[f32], places: &[u8]) -> f32 {
 pub(super) struct ControlReception {
     /// Draws by TTI.
     errors: Draw,
-    /// Number of further checks that read all links at once.
-    in_doubt: u8,
 }
 
 impl ControlReception {
     /// Reception with the draws `errors`.
     pub const fn new(errors: Draw) -> ControlReception {
-        ControlReception { errors, in_doubt: 0 }
+        ControlReception { errors }
     }
 
     /// True if the UE misses the `control` channels of the cell in `tti`. Every other cell
     /// interferes, since control channels are always sent.
-    pub fn misses(&mut self, tti: Tti, id: CellId, control: &ControlBlocks, mut air: AtUe<'_>) -> bool {
+    pub fn misses(&self, tti: Tti, id: CellId, control: &ControlBlocks, mut air: AtUe<'_>) -> bool {
         // The error probability, with which the draw is compared, falls with the information. For a
         // given draw some blocks may have so much of it that the others cannot change the result.
         let uniform = self.errors.uniform(tti.0);
         let enough = (safe(uniform) + ROUNDING) * control.blocks;
-        if self.surely_receives(tti, id, control, enough, air.reborrow()) {
+        let assured = air.assured(tti, id, |row| information(row, &control.all));
+        if assured.is_some_and(|assured| assured > enough) {
             debug_assert!(!control.misses_by(tti, id, uniform, enough, air), "the bound is one");
             return false;
         }
         control.misses_by(tti, id, uniform, enough, air)
-    }
-
-    /// True if a bound of the strongest interferers' power, for which their blocks need not be
-    /// read, leaves `enough` information.
-    fn surely_receives(
-        &mut self,
-        tti: Tti,
-        id: CellId,
-        control: &ControlBlocks,
-        enough: f32,
-        air: AtUe<'_>,
-    ) -> bool {
-        if self.in_doubt > 0 {
-            self.in_doubt -= 1;
-            return false;
-        }
-        let Some((rbs, places)) = control.parts.first() else { return false };
-        let Some(row) = air.reference_at_least(tti, id, *rbs) else { return false };
-        let sure = information(row, places) > enough;
-        self.in_doubt = if sure { 0 } else { DOUBTS };
-        sure
     }
 }
 
@@ -103,6 +77,8 @@ impl ControlReception {
 pub(super) struct ControlBlocks {
     /// The blocks of a part, and the places of the control channels' blocks among them.
     parts: Vec<(RbSet, Vec<u8>)>,
+    /// The places of the control channels' blocks in the carrier.
+    all: Vec<u8>,
     /// Number of the control channels' blocks.
     blocks: f32,
 }
@@ -120,7 +96,8 @@ impl ControlBlocks {
             (ring, fourth.map(|(i, _)| i as u8).collect::<Vec<u8>>())
         };
         let parts: Vec<_> = (0..blocks.div_ceil(16)).map(part).filter(|(_, c)| !c.is_empty()).collect();
-        ControlBlocks { parts, blocks: blocks.div_ceil(CONTROL_STEP as u32) as f32 }
+        let all: Vec<u8> = (0..blocks as u8).step_by(CONTROL_STEP).collect();
+        ControlBlocks { parts, blocks: all.len() as f32, all }
     }
 
     /// True if `ue` misses the control channels with the draw `uniform`, by the blocks of all

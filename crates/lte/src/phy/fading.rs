@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 
 use lasthop_cell::{Numerology, RbSet};
 use lasthop_engine::simd::{Kernel, prefetch, wide};
-use lasthop_radio::{Fading, FadingProfile, FadingShape, Knots, Scratch, Steps, Taps, doppler_hz};
+use lasthop_radio::{Fading, FadingProfile, FadingShape, Knots, Scratch, Side, Steps, Taps, doppler_hz};
 use lasthop_units::{CellId, Hertz, Id, IndexVec, Speed, Tti, UeId};
 
 use super::LTE_WORDS;
@@ -177,6 +177,25 @@ impl Kernel for GainsBetween<'_> {
     }
 }
 
+/// Computes a bound of the gains of a link between knots.
+struct BoundBetween<'a> {
+    fading: &'a Fading,
+    knots: &'a mut Knots,
+    cycles: f64,
+    side: Side,
+    gains: &'a mut [f32],
+    scratch: &'a mut Scratch,
+}
+
+impl Kernel for BoundBetween<'_> {
+    type Output = f64;
+    #[inline(always)]
+    fn run(self) -> f64 {
+        let BoundBetween { fading, knots, cycles, side, gains, scratch } = self;
+        fading.bound_between(knots, cycles, side, scratch, gains)
+    }
+}
+
 /// Computes the gains of a link at a moment.
 struct GainsAt<'a> {
     fading: &'a Fading,
@@ -301,13 +320,29 @@ impl<const WORDS: usize> FastFading<WORDS> {
 }
 
 impl UeLinks {
-    /// An upper bound of the gains of all blocks of the link at `index` in `tti`. Of slow links,
-    /// whose knots have it; None otherwise.
+    /// A bound of the gains of the link at `index`, one for each block, and the first TTI after
+    /// `tti` in which it may not hold. Of slow links, whose knots have it; None otherwise.
     #[inline]
-    pub fn most_at(&mut self, index: Option<LinkIndex>, tti: Tti, work: &mut Work) -> Option<f32> {
-        let Link { cycles, known, fading, .. } = &mut self.links[index?.index()];
+    pub fn bound_at<'a>(
+        &mut self,
+        index: Option<LinkIndex>,
+        tti: Tti,
+        side: Side,
+        work: &'a mut Work,
+    ) -> Option<(&'a [f32], u64)> {
+        let Link { cycles: each, blocks, known, fading, .. } = &mut self.links[index?.index()];
         let Known::Knots(knots) = known else { return None };
-        Some(fading.most_between(knots, *cycles * tti.0 as f64, &mut work.scratch))
+        let Work { scratch, gains } = work;
+        let blocks = *blocks as usize;
+        if gains.len() < blocks {
+            gains.resize(Knots::room(blocks), 1.0);
+        }
+        let end = wide(BoundBetween { fading, knots, cycles: *each * tti.0 as f64, side, gains, scratch });
+        // Rounding leaves the quotient at the last TTI before the knot or at the first one from it
+        // on. Without movement the quotient is infinite.
+        let near = (end / *each) as u64;
+        let until = near.saturating_add(u64::from(*each * (near as f64) < end));
+        Some((&gains[..blocks], until))
     }
 
     /// Prefetches the state of the link at `index`.
@@ -439,10 +474,10 @@ mod tests {
             self.common.row(d, cell, (ue, &mut self.ues[ue.index()]), tti, rbs, &mut self.work)
         }
 
-        fn most(&mut self, d: Direction, cell: CellId, ue: UeId, tti: Tti) -> Option<f32> {
+        fn most(&mut self, d: Direction, cell: CellId, ue: UeId, tti: Tti) -> Option<(Vec<f32>, u64)> {
             let of = &mut self.ues[ue.index()];
             let index = self.common.index(d, cell, (ue, of));
-            of.most_at(index, tti, &mut self.work)
+            of.bound_at(index, tti, Side::Most, &mut self.work).map(|(most, until)| (most.to_vec(), until))
         }
     }
 
@@ -492,12 +527,17 @@ mod tests {
                 let part = RbSet::range(blocks - 9, 5);
                 let (tti, d) = (Tti(t as u64), Direction::Downlink);
                 let row = busy.row(d, cell(c), ue, tti, part)[blocks as usize - 9..][..5].to_vec();
-                let most = busy.most(d, cell(c), ue, tti).expect("slow");
+                let (most, until) = busy.most(d, cell(c), ue, tti).expect("slow");
                 let mut alone = slow(4);
                 let whole = alone.row(d, cell(c), ue, tti, all).to_vec();
                 assert_eq!(row, whole[blocks as usize - 9..][..5]);
-                assert!(whole.len() == blocks as usize && whole.iter().all(|gain| *gain <= most));
-                assert_eq!(alone.most(d, cell(c), ue, tti), Some(most));
+                assert!(whole.len() == most.len() && whole.len() == blocks as usize);
+                assert!(whole.iter().zip(&most).all(|(gain, most)| gain <= most));
+                let last = alone.row(d, cell(c), ue, Tti(until - 1), all).to_vec();
+                assert!(last.iter().zip(&most).all(|(gain, most)| gain <= most));
+                // 3 km/h: 170 TTIs for a wavelength, 21 from knot to knot.
+                assert!(until > tti.0 && until <= tti.0 + 22, "{until} at {}", tti.0);
+                assert_eq!(alone.most(d, cell(c), ue, tti), Some((most, until)));
             }
         }
     }

@@ -24,8 +24,6 @@ const LEAST: f32 = 1e-6;
 pub struct Knots {
     /// By knot modulo their number: the index of the knot that is kept.
     index: [Option<i64>; KEPT],
-    /// By knot: upper bounds of all blocks before it and after it, from the knot alone.
-    most: [[f32; 2]; KEPT],
     /// By knot, then by eight blocks: their values, slopes and curvatures, per distance of knots.
     known: Box<[Eight]>,
 }
@@ -36,7 +34,7 @@ type Eight = [[f32; LANES]; 3];
 
 impl Default for Knots {
     fn default() -> Self {
-        Knots { index: [None; KEPT], most: [[0.0; 2]; KEPT], known: Box::default() }
+        Knots { index: [None; KEPT], known: Box::default() }
     }
 }
 
@@ -81,13 +79,29 @@ impl Knots {
         }
     }
 
-    /// An upper bound of all blocks' power between the two knots around `cycles`, without
-    /// evaluating any.
-    #[inline]
-    pub(super) fn most(&mut self, of: Link<'_>, cycles: f64, scratch: &mut Scratch) -> f32 {
-        let before = (cycles * PER_CYCLE).floor() as i64;
-        let (left, right) = (self.find(of, before, scratch), self.find(of, before + 1, scratch));
-        self.most[left][1].max(self.most[right][0])
+    /// Writes a bound of every block's power between the two knots around `cycles` to `to`, which
+    /// has [`room`](Self::room). Returns the cycles at the knot after them.
+    #[inline(always)]
+    pub(super) fn bound(
+        &mut self,
+        of: Link<'_>,
+        cycles: f64,
+        side: Side,
+        scratch: &mut Scratch,
+        to: &mut [f32],
+    ) -> f64 {
+        let before = (cycles * PER_CYCLE).floor();
+        let left = self.find(of, before as i64, scratch);
+        let right = self.find(of, before as i64 + 1, scratch);
+        let n = self.known.len() / KEPT;
+        let (left, right) = (&self.known[left * n..][..n], &self.known[right * n..][..n]);
+        for ((left, right), to) in left.iter().zip(right).zip(&mut to.as_chunks_mut::<LANES>().0[..n]) {
+            for k in 0..LANES {
+                let of = |knot: &Eight| [knot[0][k], knot[1][k], knot[2][k]];
+                to[k] = side.of(of(left), of(right));
+            }
+        }
+        (before + 1.0) / PER_CYCLE
     }
 
     /// Prefetches the values of the blocks `wanted` after `cycles`.
@@ -124,7 +138,7 @@ impl Knots {
         if self.known.is_empty() {
             self.known = vec![Eight::default(); n * KEPT].into();
         }
-        self.most[at] = wide(WorkOut { of, index, scratch, to: &mut self.known[at * n..][..n] });
+        wide(WorkOut { of, index, scratch, to: &mut self.known[at * n..][..n] });
         self.index[at] = Some(index);
     }
 }
@@ -159,6 +173,35 @@ impl Hermite {
     }
 }
 
+/// A bound of the powers between two knots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// No power is lower.
+    Least,
+    /// No power is higher.
+    Most,
+}
+
+impl Side {
+    /// The bound, from value, slope and curvature at either knot: the polynomial is between the
+    /// least and the greatest of its six Bernstein coefficients.
+    #[inline(always)]
+    fn of(self, [p0, m0, a0]: [f32; 3], [p1, m1, a1]: [f32; 3]) -> f32 {
+        let left = [p0, p0 + 0.2 * m0, p0 + 0.4 * m0 + 0.05 * a0];
+        let right = [p1, p1 - 0.2 * m1, p1 - 0.4 * m1 + 0.05 * a1];
+        let most = left.iter().chain(&right).fold(LEAST, |most, of| of.max(most));
+        // Covers the rounding in the evaluation of the polynomial.
+        let margin = most * 1e-5;
+        match self {
+            Side::Most => most + margin,
+            Side::Least => {
+                let least = left.iter().chain(&right).fold(most, |least, of| of.min(least));
+                (least - margin).max(LEAST)
+            }
+        }
+    }
+}
+
 /// Memory and output of an evaluation.
 pub(super) struct Work<'a> {
     pub scratch: &'a mut Scratch,
@@ -181,34 +224,24 @@ struct WorkOut<'a> {
 }
 
 impl Kernel for WorkOut<'_> {
-    type Output = [f32; 2];
+    type Output = ();
     #[inline(always)]
-    fn run(self) -> [f32; 2] {
+    fn run(self) {
         let WorkOut { of: Link { sinusoids, response }, index, scratch, to } = self;
         let cycles = index as f64 / PER_CYCLE;
         sinusoids.with_derivatives(cycles, 1.0 / PER_CYCLE, scratch);
         let [values, slopes, curvatures] = response.derivatives(sinusoids.taps(), scratch);
         let rows = values.iter().zip(slopes).zip(curvatures);
-        let mut most = [[LEAST; LANES]; 2];
         for (to, ((values, slopes), curvatures)) in to.iter_mut().zip(rows) {
             *to = [*values, *slopes, *curvatures];
-            // The polynomial is between the least and the greatest of its six Bernstein
-            // coefficients; three of them are those of the knot at either end.
-            for k in 0..LANES {
-                let (p, m, a) = (values[k], 0.2 * slopes[k], 0.05 * curvatures[k]);
-                most[0][k] = most[0][k].max(p).max(p - m).max(p - 2.0 * m + a);
-                most[1][k] = most[1][k].max(p).max(p + m).max(p + 2.0 * m + a);
-            }
         }
-        // The margin covers the rounding in the evaluation of the polynomial.
-        most.map(|side| side.iter().fold(0.0, |most, of| of.max(most)) * (1.0 + 1e-5))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{FadingProfile, FadingShape, Scratch};
-    use super::{Knots, LEAST};
+    use super::super::{Fading, FadingProfile, FadingShape, Scratch};
+    use super::{Knots, LEAST, Side};
 
     /// Root mean square of the sixth derivative, by distance, of a power with correlation J0(2 pi
     /// c)^2: that of order 12 at 0. J0(x)^2 is the sum of (-1)^k (2k)! / (k!)^4 (x / 2)^(2k), so it
@@ -241,28 +274,36 @@ mod tests {
         }
     }
 
-    /// The upper bound is never exceeded, and it is not far above the true maximum.
+    /// No block is beyond a bound, and the mean bounds are not far from the mean extremes.
     #[test]
-    fn no_block_exceeds_the_most_between_two_knots() {
+    fn blocks_are_between_their_bounds() {
         let shape = FadingShape::new(FadingProfile::Eva, 50);
         let (mut scratch, mut gains) = (Scratch::default(), [0.0; 56]);
-        let (mut found, mut said) = (0.0, 0.0);
+        let (mut found, mut bounds) = ([0.0; 2], [0.0; 2]);
         for entity in 0..50 {
             let (link, mut knots) = (shape.link(3, entity).unwrap(), Knots::default());
             for interval in 0..40 {
-                let mut most = 0.0_f32;
-                for i in 0..32 {
-                    let cycles = (f64::from(interval) + f64::from(i) / 32.0) * Knots::APART;
-                    link.gains_between(&mut knots, cycles, u64::MAX, &mut scratch, &mut gains);
-                    let bound = link.most_between(&mut knots, cycles, &mut scratch);
-                    assert!(gains[..50].iter().all(|gain| *gain <= bound));
-                    most = gains[..50].iter().fold(most, |most, gain| most.max(*gain));
-                    said += bound / 32.0;
+                let begin = f64::from(interval) * Knots::APART;
+                let (mut least, mut most) = ([0.0; 56], [0.0; 56]);
+                for (side, to) in [(Side::Least, &mut least), (Side::Most, &mut most)] {
+                    let end = link.bound_between(&mut knots, begin, side, &mut scratch, to);
+                    assert_eq!(end, begin + Knots::APART);
                 }
-                found += most;
+                let (mut lowest, mut highest) = ([f32::INFINITY; 56], [0.0_f32; 56]);
+                for i in 0..32 {
+                    let cycles = begin + f64::from(i) / 32.0 * Knots::APART;
+                    link.gains_between(&mut knots, cycles, u64::MAX, &mut scratch, &mut gains);
+                    for b in 0..50 {
+                        assert!((least[b]..=most[b]).contains(&gains[b]), "{entity} {interval} {b}");
+                        (lowest[b], highest[b]) = (lowest[b].min(gains[b]), highest[b].max(gains[b]));
+                    }
+                }
+                let sum = |of: &[f32]| of[..50].iter().sum::<f32>();
+                found = [found[0] + sum(&lowest), found[1] + sum(&highest)];
+                bounds = [bounds[0] + sum(&least), bounds[1] + sum(&most)];
             }
         }
-        assert!(said < 1.1 * found, "{said} and {found}");
+        assert!(bounds[0] > 0.95 * found[0] && bounds[1] < 1.05 * found[1], "{bounds:?} and {found:?}");
     }
 
     /// A narrow link right after a wide one: values of the wide one left in memory do not appear
@@ -275,10 +316,13 @@ mod tests {
             for entity in 0..50 {
                 let link = narrow.link(3, entity).unwrap();
                 let (mut shared, mut own) = (Scratch::default(), Scratch::default());
-                wide.link(4, entity).unwrap().most_between(&mut Knots::default(), 7.3, &mut shared);
-                let [after, alone] =
-                    [&mut shared, &mut own].map(|s| link.most_between(&mut Knots::default(), 7.3, s));
-                assert_eq!(after, alone, "{blocks}");
+                let most = |of: &Fading, scratch: &mut Scratch| {
+                    let mut to = [0.0; Knots::room(100)];
+                    of.bound_between(&mut Knots::default(), 7.3, Side::Most, scratch, &mut to);
+                    to
+                };
+                most(&wide.link(4, entity).unwrap(), &mut shared);
+                assert_eq!(most(&link, &mut shared), most(&link, &mut own), "{blocks}");
             }
         }
     }

@@ -13,7 +13,7 @@ pub struct Around {
     /// The serving cell; None: not determined yet.
     cell: Option<CellId>,
     /// First TTI in which the strongest cells must be determined again.
-    until: u64,
+    pub until: u64,
     /// The cells with the strongest links, in descending order: one more than the number of
     /// interfering links that fade.
     top: Vec<CellId>,
@@ -21,6 +21,33 @@ pub struct Around {
     pub rays: SmallVec<[Ray; 4]>,
     /// Power of all other cells in a block when they transmit at full power [mW].
     pub rest_mw: f32,
+    /// What the UE receives of its cell in any case.
+    pub assured: Assured,
+}
+
+/// A value that is computed from bounds, and the TTIs in which it holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Assured {
+    pub cell: CellId,
+    pub from: u64,
+    /// The first TTI in which it may not hold.
+    pub until: u64,
+    /// None: there are no bounds.
+    pub value: Option<f32>,
+}
+
+impl Default for Assured {
+    fn default() -> Self {
+        Assured { cell: CellId::from_index(0), from: 0, until: 0, value: None }
+    }
+}
+
+impl Assured {
+    /// True if the value holds in `tti`, for the serving cell `cell`.
+    #[inline]
+    pub fn holds(&self, tti: Tti, cell: CellId) -> bool {
+        self.cell == cell && (self.from..self.until).contains(&tti.0)
+    }
 }
 
 /// A link that may fade, with copies of its data that are stored elsewhere.
@@ -42,7 +69,7 @@ const FAR: u64 = 10;
 impl Around {
     /// Clears the state: a cell's power has changed.
     pub(super) fn clear(&mut self) {
-        (self.cell, self.until) = (None, 0);
+        (self.cell, self.until, self.assured) = (None, 0, Assured::default());
     }
 
     /// Updates the gain of the link to `cell`.
@@ -111,7 +138,7 @@ impl<const WORDS: usize> AtUe<'_, WORDS> {
         let single = !self.shared.is_array(self.id);
         let Shared { cells, fading, faded, .. } = self.shared;
         let UeRadio { around, links, rest_gains, fading: of, .. } = &mut *self.ue;
-        around.cell = Some(cell);
+        (around.cell, around.assured) = (Some(cell), Assured::default());
         let strong = around.top.iter().copied().filter(|c| *c != cell).take(*faded);
         let strong: SmallVec<[CellId; 4]> = std::iter::once(cell).chain(strong).collect();
         let ray = |cell: &CellId| {

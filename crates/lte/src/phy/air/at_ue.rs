@@ -3,12 +3,15 @@
 use lasthop_bearer::Direction;
 use lasthop_cell::RbSet;
 use lasthop_engine::simd::wide;
-use lasthop_radio::milliwatts;
+use lasthop_radio::{Side, milliwatts};
 use lasthop_units::{CellId, Dbm, Id, Tti, UeId};
 
-use super::around::Ray;
+use super::around::{Assured, Ray};
 use super::array::ChannelOf;
 use super::{AddFaded, AtUe, Cell, FillRow, Gains, Link, Shared, Sound, UeRadio, Work};
+
+/// TTIs after which links that were too fast for a bound are examined again.
+const RETRY: u64 = 128;
 
 impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
     /// The channel at the UE `id`, whose state is `ue`.
@@ -145,22 +148,54 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         self.fill_reference(tti, cell, rbs)
     }
 
-    /// A lower bound of the SINR of [`reference`](Self::reference) with all cells at full power,
-    /// from the link to `cell` and the largest gain that the fading of the others has between two
-    /// knots. None where a link is too fast for knots.
-    pub fn reference_at_least(mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>) -> Option<&'a [f32]> {
+    /// What `of` computes from the SINR of [`reference`](Self::reference) on all blocks of `cell`,
+    /// or a value that is not higher: `of` must not fall if a SINR rises. It is kept as long as it
+    /// holds, which is some TTIs. None where a link is too fast for it, or does not fade.
+    #[inline]
+    pub fn assured(&mut self, tti: Tti, cell: CellId, of: impl FnOnce(&[f32]) -> f32) -> Option<f32> {
+        match self.ue.around.assured {
+            assured if assured.holds(tti, cell) => assured.value,
+            _ => self.assure(tti, cell, of),
+        }
+    }
+
+    #[cold]
+    fn assure(&mut self, tti: Tti, cell: CellId, of: impl FnOnce(&[f32]) -> f32) -> Option<f32> {
+        let (value, until) = match self.reference_at_least(tti, cell) {
+            Some((row, until)) => (Some(of(row)), until),
+            None => (None, tti.0 + RETRY),
+        };
+        self.ue.around.assured = Assured { cell, from: tti.0, until, value };
+        value
+    }
+
+    /// A lower bound of the SINR of [`reference`](Self::reference) on all blocks of `cell`, with all
+    /// cells at full power, and the first TTI after `tti` in which it may not hold.
+    fn reference_at_least(&mut self, tti: Tti, cell: CellId) -> Option<(&[f32], u64)> {
         if self.ue.pinned.is_some() || self.shared.fading.is_none() || self.shared.is_array(self.id) {
             return None;
         }
-        self.update_around(tti, cell);
-        let mut sum = self.ue.noise_mw + self.ue.around.rest_mw;
-        for i in 1..self.ue.around.rays.len() {
-            let Ray { cell: other, gain, index, .. } = self.ray(tti, i);
-            let most = self.ue.fading.most_at(index, tti, &mut self.work.fading)?;
-            sum += self.shared.cells[other].full_mw[0] * gain * most;
+        let rbs = self.carrier(cell);
+        self.gather_white(tti, cell, rbs, false);
+        let mut until = self.ue.around.until;
+        for i in 0..self.ue.around.rays.len() {
+            until = until.min(self.ray(tti, i).until);
         }
-        rbs.runs(|first, len| self.work.interference_mw[first..first + len].fill(sum));
-        Some(self.fill_reference(tti, cell, rbs))
+        let AtUe { shared, ue, work, .. } = self;
+        let UeRadio { around, fading, .. } = &mut *ue;
+        let Work { interference_mw, row, fading: memory, .. } = &mut **work;
+        for ray in &around.rays[1..] {
+            let (most, end) = fading.bound_at(ray.index, tti, Side::Most, memory)?;
+            until = until.min(end);
+            let rbs = shared.carrier(ray.cell).and(rbs);
+            let power_mw = &shared.cells[ray.cell].full_mw;
+            wide(AddFaded { rbs, power_mw, gain: ray.gain, fading: most, to: interference_mw });
+        }
+        let ray = around.rays.first()?;
+        let (least, end) = fading.bound_at(ray.index, tti, Side::Least, memory)?;
+        let power_mw = &shared.cells[cell].full_mw;
+        let row = wide(FillRow { rbs, power_mw, gain: ray.gain, fading: least, interference_mw, row });
+        Some((row, until.min(end)))
     }
 
     /// SINR of the reference signals of `cell` against the power in `interference_mw`.
