@@ -25,7 +25,7 @@ mod response;
 mod sinusoids;
 
 pub use array::{Antennas, ArrayFading};
-pub use knots::{Knots, Side};
+pub use knots::{Between, Hermite, Knots, Place, Side};
 pub use response::Response;
 pub use sinusoids::{Scratch, Steps, Taps};
 
@@ -230,19 +230,11 @@ impl Fading {
         knots.at(knots::Link { sinusoids, response }, cycles, wanted, knots::Work { scratch, gains });
     }
 
-    /// Writes a bound of every block's gain between the knots around `cycles` to `to`, which has
-    /// [`Knots::room`] for the blocks. It holds until the cycles that are returned.
+    /// Computes the knots around `place`, for [`Knots::between`].
     #[inline(always)]
-    pub fn bound_between(
-        &self,
-        knots: &mut Knots,
-        cycles: f64,
-        side: Side,
-        scratch: &mut Scratch,
-        to: &mut [f32],
-    ) -> f64 {
+    pub fn prepare(&self, knots: &mut Knots, place: Place, scratch: &mut Scratch) {
         let Fading { sinusoids, response } = self;
-        knots.bound(knots::Link { sinusoids, response }, cycles, side, scratch, to)
+        knots.prepare(knots::Link { sinusoids, response }, place, scratch);
     }
 
     /// The response of the blocks to the taps.

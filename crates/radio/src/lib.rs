@@ -27,8 +27,8 @@ mod shadowing;
 pub use antenna::Antenna;
 pub use block_error::{BlockErrors, ErrorPattern};
 pub use fading::{
-    Antennas, ArrayFading, Fading, FadingProfile, FadingShape, Knots, Response, SPEED_OF_LIGHT, Scratch,
-    Side, Steps, Taps, doppler_hz,
+    Antennas, ArrayFading, Between, Fading, FadingProfile, FadingShape, Hermite, Knots, Place, Response,
+    SPEED_OF_LIGHT, Scratch, Side, Steps, Taps, doppler_hz,
 };
 pub use indoor::{Indoor, Wall};
 pub use mobility::{Area, LevyWalk, Mobility, Motion, Position, RandomWaypoint, SpeedLaw, Track};

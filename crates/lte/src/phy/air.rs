@@ -17,6 +17,7 @@
 mod around;
 mod array;
 mod at_ue;
+mod beams;
 mod direct;
 mod emissions;
 #[cfg(test)]
@@ -28,7 +29,7 @@ use lasthop_engine::math::db;
 use lasthop_engine::simd::prefetch;
 use lasthop_engine::simd::{Kernel, wide};
 use lasthop_radio::lte::{Modulation, mean_mi, sinr_db_of_mi};
-use lasthop_radio::{Position, milliwatts, thermal_noise};
+use lasthop_radio::{Knots, Position, milliwatts, thermal_noise};
 use lasthop_units::{CellId, Db, Dbm, Hertz, IndexVec, Tti, UeId};
 
 use super::LTE_WORDS;
@@ -100,7 +101,7 @@ impl<const WORDS: usize> Sent<WORDS> {
 #[derive(Debug)]
 struct Cell {
     blocks: u32,
-    /// Power of each block at full power [mW].
+    /// Power of each block at full power [mW], in whole vectors; 0 beyond the carrier.
     full_mw: Box<[f32]>,
     /// Noise in a block [mW].
     noise_mw: f32,
@@ -150,7 +151,10 @@ pub struct Shared<const WORDS: usize = LTE_WORDS> {
 /// Working memory of one thread.
 #[derive(Debug, Default)]
 pub struct Work {
+    /// Noise and interference by block [mW], in whole vectors.
     interference_mw: Box<[f32]>,
+    /// SINR by block, in whole vectors.
+    sinr: Box<[f32]>,
     row: Box<[f32]>,
     /// By cell: power that it adds to every block.
     adds_mw: Vec<f32>,
@@ -200,7 +204,7 @@ impl<const WORDS: usize> Air<WORDS> {
             let block_mw = (milliwatts(c.power) / f64::from(c.blocks)) as f32;
             Cell {
                 blocks: c.blocks,
-                full_mw: vec![block_mw; c.blocks as usize].into(),
+                full_mw: in_whole_vectors(c.blocks as usize, block_mw),
                 noise_mw: noise_mw(c.noise_figure),
                 received_mw: vec![noise_mw(c.noise_figure); c.blocks as usize].into(),
             }
@@ -266,7 +270,7 @@ impl<const WORDS: usize> Air<WORDS> {
     /// signals.
     pub fn set_power(&mut self, cell: CellId, power_mw: f64) {
         let c = &mut self.shared.cells[cell];
-        c.full_mw.fill((power_mw / f64::from(c.blocks)) as f32);
+        c.full_mw = in_whole_vectors(c.blocks as usize, (power_mw / f64::from(c.blocks)) as f32);
         // The powers have changed: each UE's strongest cells are determined again.
         self.ues.iter_mut().for_each(|ue| ue.around.clear());
     }
@@ -510,7 +514,8 @@ impl<const WORDS: usize> Shared<WORDS> {
     pub fn work(&self) -> Work {
         let most = self.cells.iter().map(|c| c.blocks as usize).max().unwrap_or(0);
         Work {
-            interference_mw: vec![0.0; most].into(),
+            interference_mw: in_whole_vectors(most, 0.0),
+            sinr: in_whole_vectors(most, 0.0),
             row: vec![0.0; most].into(),
             adds_mw: vec![0.0; self.cells.len()],
             ..Work::default()
@@ -540,6 +545,13 @@ impl<const WORDS: usize> Shared<WORDS> {
     fn sent(&self, tti: Tti) -> &Emissions<WORDS> {
         &self.sent[tti.0 as usize % self.sent.len()]
     }
+}
+
+/// A row with `value` for each of `blocks`, and 0 for the other places of the last vector.
+fn in_whole_vectors(blocks: usize, value: f32) -> Box<[f32]> {
+    let mut row = vec![0.0; Knots::room(blocks)];
+    row[..blocks].fill(value);
+    row.into()
 }
 
 impl Work {
@@ -582,31 +594,6 @@ impl<'a, const WORDS: usize> Kernel for FillRow<'a, WORDS> {
             at += len;
         }
         &row[..at]
-    }
-}
-
-/// Adds power * gain * fading of the blocks `rbs` to `to`; fading is 1 where there is none.
-struct AddFaded<'a, const WORDS: usize> {
-    rbs: RbSet<WORDS>,
-    power_mw: &'a [f32],
-    gain: f32,
-    fading: &'a [f32],
-    to: &'a mut [f32],
-}
-
-impl<const WORDS: usize> Kernel for AddFaded<'_, WORDS> {
-    type Output = ();
-    #[inline(always)]
-    fn run(self) {
-        let AddFaded { mut rbs, power_mw, gain, fading, to } = self;
-        while let Some((first, len)) = rbs.take_run() {
-            let end = first + len;
-            let each = to[first..end].iter_mut().zip(&power_mw[first..end]);
-            match fading.get(first..end) {
-                Some(fading) => each.zip(fading).for_each(|((to, p), f)| *to += p * gain * f),
-                None => each.for_each(|(to, p)| *to += p * gain),
-            }
-        }
     }
 }
 

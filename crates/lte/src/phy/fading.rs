@@ -8,7 +8,9 @@ use std::num::NonZeroU32;
 
 use lasthop_cell::{Numerology, RbSet};
 use lasthop_engine::simd::{Kernel, prefetch, wide};
-use lasthop_radio::{Fading, FadingProfile, FadingShape, Knots, Scratch, Side, Steps, Taps, doppler_hz};
+use lasthop_radio::{
+    Between, Fading, FadingProfile, FadingShape, Knots, Place, Scratch, Steps, Taps, doppler_hz,
+};
 use lasthop_units::{CellId, Hertz, Id, IndexVec, Speed, Tti, UeId};
 
 use super::LTE_WORDS;
@@ -81,6 +83,7 @@ struct Moment {
     /// Bit `i`: the gains of part `i` are of `tti`.
     done: u32,
     taps: Taps,
+    /// In whole vectors.
     gains: Box<[f32]>,
 }
 
@@ -90,7 +93,7 @@ impl Link {
         let known = if cycles <= SLOW {
             Known::Knots(Knots::default())
         } else {
-            let gains = vec![1.0; blocks].into();
+            let gains = vec![1.0; Knots::room(blocks)].into();
             let steps = fading.steps(cycles);
             Known::Moment(Moment { steps, tti: Tti(u64::MAX), done: 0, taps: Taps::default(), gains })
         };
@@ -120,7 +123,7 @@ impl Link {
             }
             Known::Moment(moment) => {
                 moment.bring(tti, fading, parts, rbs, scratch);
-                &moment.gains
+                &moment.gains[..blocks]
             }
         }
     }
@@ -174,25 +177,6 @@ impl Kernel for GainsBetween<'_> {
     fn run(self) {
         let GainsBetween { fading, knots, cycles, wanted, gains, scratch } = self;
         fading.gains_between(knots, cycles, wanted, scratch, gains);
-    }
-}
-
-/// Computes a bound of the gains of a link between knots.
-struct BoundBetween<'a> {
-    fading: &'a Fading,
-    knots: &'a mut Knots,
-    cycles: f64,
-    side: Side,
-    gains: &'a mut [f32],
-    scratch: &'a mut Scratch,
-}
-
-impl Kernel for BoundBetween<'_> {
-    type Output = f64;
-    #[inline(always)]
-    fn run(self) -> f64 {
-        let BoundBetween { fading, knots, cycles, side, gains, scratch } = self;
-        fading.bound_between(knots, cycles, side, scratch, gains)
     }
 }
 
@@ -299,6 +283,16 @@ impl<const WORDS: usize> FastFading<WORDS> {
         link.gains(tti, &self.shapes[link.shape as usize].1, rbs, work)
     }
 
+    /// Computes the gains of at least the blocks `rbs` of the link at `index` in `tti`, if it is
+    /// fast, for [`UeLinks::moment`].
+    #[inline]
+    pub fn bring(&self, index: LinkIndex, of: &mut UeLinks, tti: Tti, rbs: RbSet<WORDS>, work: &mut Work) {
+        let Link { shape, fading, known, .. } = &mut of.links[index.index()];
+        if let Known::Moment(moment) = known {
+            moment.bring(tti, fading, &self.shapes[*shape as usize].1, rbs, &mut work.scratch);
+        }
+    }
+
     #[cold]
     fn take_index(
         &self,
@@ -320,29 +314,49 @@ impl<const WORDS: usize> FastFading<WORDS> {
 }
 
 impl UeLinks {
-    /// A bound of the gains of the link at `index`, one for each block, and the first TTI after
-    /// `tti` in which it may not hold. Of slow links, whose knots have it; None otherwise.
+    /// The place between knots in `tti`, the same for all links of a direction. None for fast
+    /// links, which have no knots.
     #[inline]
-    pub fn bound_at<'a>(
-        &mut self,
-        index: Option<LinkIndex>,
-        tti: Tti,
-        side: Side,
-        work: &'a mut Work,
-    ) -> Option<(&'a [f32], u64)> {
-        let Link { cycles: each, blocks, known, fading, .. } = &mut self.links[index?.index()];
-        let Known::Knots(knots) = known else { return None };
-        let Work { scratch, gains } = work;
-        let blocks = *blocks as usize;
-        if gains.len() < blocks {
-            gains.resize(Knots::room(blocks), 1.0);
-        }
-        let end = wide(BoundBetween { fading, knots, cycles: *each * tti.0 as f64, side, gains, scratch });
+    pub fn place(&self, index: LinkIndex, tti: Tti) -> Option<Place> {
+        let Link { cycles, known: Known::Knots(_), .. } = self.links[index.index()] else { return None };
+        Some(Place::of(cycles * tti.0 as f64))
+    }
+
+    /// The first TTI beyond the two knots around `place`.
+    pub fn end(&self, index: LinkIndex, place: Place) -> u64 {
+        let cycles = self.links[index.index()].cycles;
         // Rounding leaves the quotient at the last TTI before the knot or at the first one from it
         // on. Without movement the quotient is infinite.
-        let near = (end / *each) as u64;
-        let until = near.saturating_add(u64::from(*each * (near as f64) < end));
-        Some((&gains[..blocks], until))
+        let near = (place.end() / cycles) as u64;
+        near.saturating_add(u64::from(cycles * (near as f64) < place.end()))
+    }
+
+    /// Computes the knots around `place` of the link at `index`, if it is slow.
+    #[inline]
+    pub fn prepare(&mut self, index: LinkIndex, place: Place, work: &mut Work) {
+        if let Link { fading, known: Known::Knots(knots), .. } = &mut self.links[index.index()] {
+            fading.prepare(knots, place, &mut work.scratch);
+        }
+    }
+
+    /// The gains of the link at `index`, which is slow, between the knots around `place`, which are
+    /// prepared; no gains of other links.
+    #[inline]
+    pub fn between(&self, index: Option<LinkIndex>, place: Place) -> Between<'_> {
+        match index.and_then(|i| self.links.get(i.index())).map(|link| &link.known) {
+            Some(Known::Knots(knots)) => knots.between(place),
+            _ => Between::NONE,
+        }
+    }
+
+    /// The gains of the fast link at `index` in the TTI for which they were computed last, in whole
+    /// vectors; empty for slow links.
+    #[inline]
+    pub fn moment(&self, index: LinkIndex) -> &[f32] {
+        match &self.links[index.index()].known {
+            Known::Moment(moment) => &moment.gains,
+            Known::Knots(_) => &[],
+        }
     }
 
     /// Prefetches the state of the link at `index`.
@@ -452,6 +466,7 @@ fn parts_with<const WORDS: usize>(parts: &[RbSet<WORDS>], rbs: RbSet<WORDS>) -> 
 mod tests {
     use super::*;
     use crate::phy::NUMEROLOGY;
+    use lasthop_radio::Side;
     use lasthop_units::Duration;
 
     /// The links of several UEs, which share memory.
@@ -474,10 +489,16 @@ mod tests {
             self.common.row(d, cell, (ue, &mut self.ues[ue.index()]), tti, rbs, &mut self.work)
         }
 
+        /// An upper bound of the gains, and the first TTI in which it may not hold.
         fn most(&mut self, d: Direction, cell: CellId, ue: UeId, tti: Tti) -> Option<(Vec<f32>, u64)> {
             let of = &mut self.ues[ue.index()];
-            let index = self.common.index(d, cell, (ue, of));
-            of.bound_at(index, tti, Side::Most, &mut self.work).map(|(most, until)| (most.to_vec(), until))
+            let index = self.common.index(d, cell, (ue, of))?;
+            let place = of.place(index, tti)?;
+            let until = of.end(index, place);
+            of.prepare(index, place, &mut self.work);
+            let between = of.between(Some(index), place);
+            let most = (0..between.eights()).flat_map(|i| between.bound(Side::Most, i));
+            Some((most.collect(), until))
         }
     }
 
@@ -531,7 +552,7 @@ mod tests {
                 let mut alone = slow(4);
                 let whole = alone.row(d, cell(c), ue, tti, all).to_vec();
                 assert_eq!(row, whole[blocks as usize - 9..][..5]);
-                assert!(whole.len() == most.len() && whole.len() == blocks as usize);
+                assert!(whole.len() == blocks as usize && most.len() >= whole.len());
                 assert!(whole.iter().zip(&most).all(|(gain, most)| gain <= most));
                 let last = alone.row(d, cell(c), ue, Tti(until - 1), all).to_vec();
                 assert!(last.iter().zip(&most).all(|(gain, most)| gain <= most));

@@ -52,65 +52,49 @@ impl Knots {
     #[inline(always)]
     pub(super) fn at(&mut self, of: Link<'_>, cycles: f64, mut wanted: u64, work: Work<'_>) {
         let Work { scratch, gains } = work;
-        let place = cycles * PER_CYCLE;
-        let before = place.floor();
-        let t = (place - before) as f32;
-        let left = self.find(of, before as i64, scratch);
-        let right = self.find(of, before as i64 + 1, scratch);
-        let weights = Hermite::at(t);
-        let n = self.known.len() / KEPT;
-        let (left, right) = (&self.known[left * n..][..n], &self.known[right * n..][..n]);
-        let to = &mut gains.as_chunks_mut::<LANES>().0[..n];
+        let place = Place::of(cycles);
+        self.prepare(of, place, scratch);
+        let (between, weights) = (self.between(place), place.weights());
+        let to = gains.as_chunks_mut::<LANES>().0;
         while wanted != 0 {
             let i = wanted.trailing_zeros() as usize;
             wanted &= wanted - 1;
-            if i >= n {
+            if i >= between.eights() {
                 break;
             }
-            let ([p0, m0, a0], [p1, m1, a1]) = (&left[i], &right[i]);
-            let mut now = [0.0_f32; LANES];
-            for k in 0..LANES {
-                now[k] = weights.between([p0[k], m0[k], a0[k]], [p1[k], m1[k], a1[k]]);
-            }
-            for power in &mut now {
-                *power = power.max(LEAST);
-            }
-            to[i] = now;
+            to[i] = between.gains(weights, i);
         }
     }
 
-    /// Writes a bound of every block's power between the two knots around `cycles` to `to`, which
-    /// has [`room`](Self::room). Returns the cycles at the knot after them.
+    /// Computes the two knots around `place`, if they are not kept.
     #[inline(always)]
-    pub(super) fn bound(
-        &mut self,
-        of: Link<'_>,
-        cycles: f64,
-        side: Side,
-        scratch: &mut Scratch,
-        to: &mut [f32],
-    ) -> f64 {
-        let before = (cycles * PER_CYCLE).floor();
-        let left = self.find(of, before as i64, scratch);
-        let right = self.find(of, before as i64 + 1, scratch);
-        let n = self.known.len() / KEPT;
-        let (left, right) = (&self.known[left * n..][..n], &self.known[right * n..][..n]);
-        for ((left, right), to) in left.iter().zip(right).zip(&mut to.as_chunks_mut::<LANES>().0[..n]) {
-            for k in 0..LANES {
-                let of = |knot: &Eight| [knot[0][k], knot[1][k], knot[2][k]];
-                to[k] = side.of(of(left), of(right));
+    pub(super) fn prepare(&mut self, of: Link<'_>, place: Place, scratch: &mut Scratch) {
+        for index in [place.before, place.before + 1] {
+            let at = kept(index);
+            if self.index[at] != Some(index) {
+                self.work_out(of, index, at, scratch);
             }
         }
-        (before + 1.0) / PER_CYCLE
+    }
+
+    /// The two knots around `place`, for which the knots were prepared.
+    #[inline(always)]
+    pub fn between(&self, place: Place) -> Between<'_> {
+        let n = self.known.len() / KEPT;
+        let [left, right] = [place.before, place.before + 1].map(|index| {
+            debug_assert_eq!(self.index[kept(index)], Some(index), "prepared");
+            &self.known[kept(index) * n..][..n]
+        });
+        Between { left, right }
     }
 
     /// Prefetches the values of the blocks `wanted` after `cycles`.
     #[inline]
     pub fn prefetch_values(&self, cycles: f64, wanted: u64) {
         let n = self.known.len() / KEPT;
-        let before = (cycles * PER_CYCLE) as i64;
+        let Place { before, .. } = Place::of(cycles);
         for index in [before, before + 1] {
-            let at = index.rem_euclid(KEPT as i64) as usize;
+            let at = kept(index);
             let mut wanted = wanted;
             while wanted != 0 {
                 self.known[at * n..][..n]
@@ -120,16 +104,6 @@ impl Knots {
                 wanted &= wanted - 1;
             }
         }
-    }
-
-    /// Returns the place of knot `index`, computing the knot if it is not kept.
-    #[inline(always)]
-    fn find(&mut self, of: Link<'_>, index: i64, scratch: &mut Scratch) -> usize {
-        let at = index.rem_euclid(KEPT as i64) as usize;
-        if self.index[at] != Some(index) {
-            self.work_out(of, index, at, scratch);
-        }
-        at
     }
 
     #[cold]
@@ -143,9 +117,96 @@ impl Knots {
     }
 }
 
+/// The place at which knot `index` is kept: a power of two of them, so that neighbours have
+/// different places also around 0.
+#[inline(always)]
+const fn kept(index: i64) -> usize {
+    index as usize % KEPT
+}
+
+/// A distance travelled, by the knots around it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    /// Index of the knot before it.
+    before: i64,
+    /// Its part of the distance of two knots.
+    t: f32,
+}
+
+impl Place {
+    /// The place after `cycles`.
+    #[inline(always)]
+    pub fn of(cycles: f64) -> Place {
+        let place = cycles * PER_CYCLE;
+        let before = place.floor();
+        Place { before: before as i64, t: (place - before) as f32 }
+    }
+
+    /// Weights of the interpolation at the place.
+    #[inline(always)]
+    pub fn weights(self) -> Hermite {
+        Hermite::at(self.t)
+    }
+
+    /// The cycles at the knot after it.
+    pub fn end(self) -> f64 {
+        (self.before + 1) as f64 / PER_CYCLE
+    }
+}
+
+/// The powers of a link's blocks between two knots.
+#[derive(Clone, Copy, Debug)]
+pub struct Between<'a> {
+    left: &'a [Eight],
+    right: &'a [Eight],
+}
+
+impl<'a> Between<'a> {
+    /// Those of a link without knots: no blocks.
+    pub const NONE: Between<'static> = Between { left: &[], right: &[] };
+
+    /// Number of eights of blocks.
+    #[inline(always)]
+    pub const fn eights(&self) -> usize {
+        self.left.len()
+    }
+
+    /// Those of the first `n` eights.
+    #[inline(always)]
+    pub fn first(self, n: usize) -> Between<'a> {
+        Between { left: &self.left[..n], right: &self.right[..n] }
+    }
+
+    /// The gains of blocks 8 i to 8 i + 7.
+    #[inline(always)]
+    pub fn gains(&self, weights: Hermite, i: usize) -> [f32; LANES] {
+        let ([p0, m0, a0], [p1, m1, a1]) = (&self.left[i], &self.right[i]);
+        let mut now = [0.0_f32; LANES];
+        for k in 0..LANES {
+            now[k] = weights.between([p0[k], m0[k], a0[k]], [p1[k], m1[k], a1[k]]);
+        }
+        for power in &mut now {
+            *power = power.max(LEAST);
+        }
+        now
+    }
+
+    /// Bounds of these gains that hold anywhere between the two knots.
+    #[inline(always)]
+    pub fn bound(&self, side: Side, i: usize) -> [f32; LANES] {
+        let (left, right) = (&self.left[i], &self.right[i]);
+        let mut bounds = [0.0; LANES];
+        for k in 0..LANES {
+            let of = |knot: &Eight| [knot[0][k], knot[1][k], knot[2][k]];
+            bounds[k] = side.of(of(left), of(right));
+        }
+        bounds
+    }
+}
+
 /// Weights of the polynomial of degree 5 between two knots.
-#[derive(Clone, Copy)]
-pub(super) struct Hermite {
+#[derive(Clone, Copy, Debug)]
+pub struct Hermite {
     g0: f32,
     h1: f32,
     g1: f32,
@@ -156,7 +217,7 @@ pub(super) struct Hermite {
 impl Hermite {
     /// Computes the weights at `t` between the knots, 0 to 1.
     #[inline(always)]
-    pub fn at(t: f32) -> Hermite {
+    pub(super) fn at(t: f32) -> Hermite {
         let t2 = t * t;
         let t3 = t2 * t;
         let g0 = t3 * (10.0 - 15.0 * t + 6.0 * t2);
@@ -167,7 +228,7 @@ impl Hermite {
 
     /// Interpolates from value, slope and curvature at either knot.
     #[inline(always)]
-    pub fn between(self, [p0, m0, a0]: [f32; 3], [p1, m1, a1]: [f32; 3]) -> f32 {
+    pub(super) fn between(self, [p0, m0, a0]: [f32; 3], [p1, m1, a1]: [f32; 3]) -> f32 {
         let Hermite { g0, h1, g1, h2, g2 } = self;
         p0 + g0 * (p1 - p0) + (h1 * m0 + g1 * m1) + (h2 * a0 + g2 * a1)
     }
@@ -241,7 +302,7 @@ impl Kernel for WorkOut<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::{Fading, FadingProfile, FadingShape, Scratch};
-    use super::{Knots, LEAST, Side};
+    use super::{Knots, LEAST, Place, Side};
 
     /// Root mean square of the sixth derivative, by distance, of a power with correlation J0(2 pi
     /// c)^2: that of order 12 at 0. J0(x)^2 is the sum of (-1)^k (2k)! / (k!)^4 (x / 2)^(2k), so it
@@ -284,11 +345,12 @@ mod tests {
             let (link, mut knots) = (shape.link(3, entity).unwrap(), Knots::default());
             for interval in 0..40 {
                 let begin = f64::from(interval) * Knots::APART;
-                let (mut least, mut most) = ([0.0; 56], [0.0; 56]);
-                for (side, to) in [(Side::Least, &mut least), (Side::Most, &mut most)] {
-                    let end = link.bound_between(&mut knots, begin, side, &mut scratch, to);
-                    assert_eq!(end, begin + Knots::APART);
-                }
+                let place = Place::of(begin);
+                assert_eq!(place.end(), begin + Knots::APART);
+                link.prepare(&mut knots, place, &mut scratch);
+                let [least, most] = [Side::Least, Side::Most].map(|side| {
+                    (0..7).flat_map(|i| knots.between(place).bound(side, i)).collect::<Vec<f32>>()
+                });
                 let (mut lowest, mut highest) = ([f32::INFINITY; 56], [0.0_f32; 56]);
                 for i in 0..32 {
                     let cycles = begin + f64::from(i) / 32.0 * Knots::APART;
@@ -317,9 +379,10 @@ mod tests {
                 let link = narrow.link(3, entity).unwrap();
                 let (mut shared, mut own) = (Scratch::default(), Scratch::default());
                 let most = |of: &Fading, scratch: &mut Scratch| {
-                    let mut to = [0.0; Knots::room(100)];
-                    of.bound_between(&mut Knots::default(), 7.3, Side::Most, scratch, &mut to);
-                    to
+                    let (mut knots, place) = (Knots::default(), Place::of(7.3));
+                    of.prepare(&mut knots, place, scratch);
+                    let between = knots.between(place);
+                    (0..between.eights()).map(|i| between.bound(Side::Most, i)).collect::<Vec<_>>()
                 };
                 most(&wide.link(4, entity).unwrap(), &mut shared);
                 assert_eq!(most(&link, &mut shared), most(&link, &mut own), "{blocks}");

@@ -3,12 +3,13 @@
 use lasthop_bearer::Direction;
 use lasthop_cell::RbSet;
 use lasthop_engine::simd::wide;
-use lasthop_radio::{Side, milliwatts};
+use lasthop_radio::{Place, milliwatts};
 use lasthop_units::{CellId, Dbm, Id, Tti, UeId};
 
-use super::around::{Assured, Ray};
+use super::around::{Around, Assured, Ray};
 use super::array::ChannelOf;
-use super::{AddFaded, AtUe, Cell, FillRow, Gains, Link, Shared, Sound, UeRadio, Work};
+use super::beams::{AtPlace, Bounded, OfMoment, Powers, Sinr, of_blocks};
+use super::{AtUe, Cell, Gains, Link, Shared, Sound, UeRadio, Work};
 
 /// TTIs after which links that were too fast for a bound are examined again.
 const RETRY: u64 = 128;
@@ -114,18 +115,12 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         if self.shared.arrays.is_some() && self.compute_channel(tti, cell, rbs, ChannelOf::Data) {
             return self.diversity_row(cell, rbs.len());
         }
-        self.gather_data(tti, cell, rbs);
-        let Ray { gain, index, .. } = self.ray(tti, 0);
-        let AtUe { shared, ue, work, .. } = self;
-        let sent = shared.sent(tti);
+        let sent = self.shared.sent(tti);
         debug_assert!(
             rbs.without(sent.used(tti, cell)).is_empty(),
             "the transmission of the cell is recorded"
         );
-        let Work { interference_mw, row, fading: memory, .. } = work;
-        let fading = shared.fading.as_ref();
-        let fading = fading.map_or(&[][..], |f| f.row_at(index, &mut ue.fading, tti, rbs, memory));
-        wide(FillRow { rbs, power_mw: sent.power_mw(cell), gain, fading, interference_mw, row })
+        self.sinr(tti, cell, rbs, Signal::Data, true)
     }
 
     /// Linear SINR of the reference signals of `cell` on the blocks `rbs`, against noise and, with
@@ -140,12 +135,62 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         {
             return self.diversity_row(cell, rbs.len());
         }
-        if data {
-            self.gather_data(tti, cell, rbs);
-        } else {
-            self.gather_full(tti, cell, rbs);
+        self.sinr(tti, cell, rbs, Signal::Reference, data)
+    }
+
+    /// Linear SINR of a signal of `cell` on the blocks `rbs`, against noise and the other cells:
+    /// with `data` their transmissions in `tti`, otherwise all at full power.
+    #[inline]
+    fn sinr(mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>, of: Signal, data: bool) -> &'a [f32] {
+        self.gather_white(tti, cell, rbs, data);
+        let powers = self.powers(tti, data);
+        let place = self.prepare(tti, rbs, &powers);
+        let AtUe { shared, ue, work, .. } = self;
+        let Work { interference_mw, sinr, row, .. } = work;
+        let UeRadio { around: Around { rays, .. }, fading: links, .. } = &*ue;
+        let signal_mw = match of {
+            Signal::Data => shared.sent(tti).power_mw(cell),
+            Signal::Reference => &shared.cells[cell].full_mw,
+        };
+        match place {
+            Some(place) => {
+                let faded = AtPlace { links, place, weights: place.weights() };
+                wide(Sinr { rbs, rays, signal_mw, powers: &powers, faded, interference_mw, to: sinr });
+            }
+            None => {
+                let faded = OfMoment(links);
+                wide(Sinr { rbs, rays, signal_mw, powers: &powers, faded, interference_mw, to: sinr });
+            }
         }
-        self.fill_reference(tti, cell, rbs)
+        of_blocks(rbs, sinr, row)
+    }
+
+    /// The powers of cells: with `data` in `tti`, otherwise at full power.
+    #[inline]
+    fn powers(&self, tti: Tti, data: bool) -> Powers<'a, WORDS> {
+        Powers { cells: &self.shared.cells, sent: data.then(|| (tti, self.shared.sent(tti))) }
+    }
+
+    /// Updates gains and fading of the links to `tti`, on at least the blocks `rbs`. Returns the
+    /// place between knots if the links are slow. The link of a silent cell is left out: a gain that
+    /// varies is computed only when it is needed.
+    #[inline]
+    fn prepare(&mut self, tti: Tti, rbs: RbSet<WORDS>, powers: &Powers<'_, WORDS>) -> Option<Place> {
+        let serving = self.ue.around.rays.first()?.index;
+        let place = serving.and_then(|index| self.ue.fading.place(index, tti));
+        for i in 0..self.ue.around.rays.len() {
+            if i > 0 && powers.is_silent(self.ue.around.rays[i].cell, rbs) {
+                continue;
+            }
+            let Ray { index, .. } = self.ray(tti, i);
+            let (links, memory) = (&mut self.ue.fading, &mut self.work.fading);
+            match (index, place, &self.shared.fading) {
+                (Some(index), Some(place), _) => links.prepare(index, place, memory),
+                (Some(index), None, Some(fading)) => fading.bring(index, links, tti, rbs, memory),
+                _ => {}
+            }
+        }
+        place
     }
 
     /// What `of` computes from the SINR of [`reference`](Self::reference) on all blocks of `cell`,
@@ -181,32 +226,15 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         for i in 0..self.ue.around.rays.len() {
             until = until.min(self.ray(tti, i).until);
         }
+        let powers = self.powers(tti, false);
+        let place = self.prepare(tti, rbs, &powers)?;
         let AtUe { shared, ue, work, .. } = self;
-        let UeRadio { around, fading, .. } = &mut *ue;
-        let Work { interference_mw, row, fading: memory, .. } = &mut **work;
-        for ray in &around.rays[1..] {
-            let (most, end) = fading.bound_at(ray.index, tti, Side::Most, memory)?;
-            until = until.min(end);
-            let rbs = shared.carrier(ray.cell).and(rbs);
-            let power_mw = &shared.cells[ray.cell].full_mw;
-            wide(AddFaded { rbs, power_mw, gain: ray.gain, fading: most, to: interference_mw });
-        }
-        let ray = around.rays.first()?;
-        let (least, end) = fading.bound_at(ray.index, tti, Side::Least, memory)?;
-        let power_mw = &shared.cells[cell].full_mw;
-        let row = wide(FillRow { rbs, power_mw, gain: ray.gain, fading: least, interference_mw, row });
-        Some((row, until.min(end)))
-    }
-
-    /// SINR of the reference signals of `cell` against the power in `interference_mw`.
-    #[inline(always)]
-    fn fill_reference(mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>) -> &'a [f32] {
-        let Ray { gain, index, .. } = self.ray(tti, 0);
-        let AtUe { shared, ue, work, .. } = self;
-        let Work { interference_mw, row, fading: memory, .. } = work;
-        let fading = shared.fading.as_ref();
-        let fading = fading.map_or(&[][..], |f| f.row_at(index, &mut ue.fading, tti, rbs, memory));
-        wide(FillRow { rbs, power_mw: &shared.cells[cell].full_mw, gain, fading, interference_mw, row })
+        let UeRadio { around: Around { rays, .. }, fading: links, .. } = &**ue;
+        let end = links.end(rays.first()?.index?, place);
+        let Work { interference_mw, sinr, .. } = &mut **work;
+        let (signal_mw, faded) = (&*shared.cells[cell].full_mw, Bounded { links, place });
+        wide(Sinr { rbs, rays, signal_mw, powers: &powers, faded, interference_mw, to: sinr });
+        Some((&sinr[..rbs.len() as usize], until.min(end)))
     }
 
     /// Sums noise and the power of the cells without fading on `rbs`, as they transmit or at full
@@ -223,42 +251,13 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
             rbs.runs(|first, len| interference_mw[first..first + len].fill(flat));
         }
     }
+}
 
-    /// Sums noise and the transmissions of the other cells on `rbs` into `interference_mw`.
-    #[inline]
-    fn gather_data(&mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>) {
-        self.gather_white(tti, cell, rbs, true);
-        let sent = self.shared.sent(tti);
-        for i in 1..self.ue.around.rays.len() {
-            let other = self.ue.around.rays[i].cell;
-            let shared = sent.used(tti, other).and(rbs);
-            // A silent cell is left out: a gain that varies is computed only when it is needed.
-            if !shared.is_empty() {
-                let ray = self.ray(tti, i);
-                self.add_ray(tti, ray, shared, sent.power_mw(other));
-            }
-        }
-    }
-
-    /// Sums noise and the other cells at full power.
-    #[inline]
-    fn gather_full(&mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>) {
-        self.gather_white(tti, cell, rbs, false);
-        let of = self.shared;
-        for i in 1..self.ue.around.rays.len() {
-            let ray = self.ray(tti, i);
-            self.add_ray(tti, ray, of.carrier(ray.cell).and(rbs), &of.cells[ray.cell].full_mw);
-        }
-    }
-
-    /// Adds the power received over `ray` on the blocks `rbs`, sent with `power_mw`, to
-    /// `interference_mw`.
-    #[inline(always)]
-    fn add_ray(&mut self, tti: Tti, ray: Ray, rbs: RbSet<WORDS>, power_mw: &[f32]) {
-        let Ray { gain, index, .. } = ray;
-        let Work { interference_mw, fading: memory, .. } = &mut *self.work;
-        let (fading, links) = (self.shared.fading.as_ref(), &mut self.ue.fading);
-        let fading = fading.map_or(&[][..], |f| f.row_at(index, links, tti, rbs, memory));
-        wide(AddFaded { rbs, power_mw, gain, fading, to: interference_mw });
-    }
+/// A signal of the serving cell.
+#[derive(Clone, Copy)]
+enum Signal {
+    /// Its transmission in the TTI.
+    Data,
+    /// Reference signals, on all blocks.
+    Reference,
 }

@@ -2,6 +2,7 @@
 
 use lasthop_cell::RbSet;
 use lasthop_engine::simd::{Kernel, wide};
+use lasthop_radio::Knots;
 use lasthop_units::{CellId, Id, Tti};
 
 /// Transmissions of all cells in one TTI, in adjacent memory: a sum over cells reads a few lines of
@@ -15,8 +16,10 @@ pub struct Emissions<const WORDS: usize> {
     used: Vec<RbSet<WORDS>>,
     /// By cell: the power of every block that it uses [mW]; negative where the powers differ.
     level_mw: Vec<f32>,
-    /// By cell, then block: power [mW] of the blocks in use.
+    /// By cell, then block: power [mW]; 0 for blocks that are not in use. Each row has whole vectors.
     power_mw: Vec<f32>,
+    /// Length of a row.
+    room: usize,
     /// By cell: its level if it uses the whole carrier evenly in this TTI, 0 otherwise.
     whole_mw: Vec<f32>,
     /// Cells that use a part of the carrier, or all of it with several powers, ascending.
@@ -28,12 +31,14 @@ pub struct Emissions<const WORDS: usize> {
 impl<const WORDS: usize> Emissions<WORDS> {
     /// For `cells` cells, the widest of them with `width` resource blocks.
     pub fn new(cells: usize, width: usize) -> Emissions<WORDS> {
+        let room = Knots::room(width);
         Emissions {
             tti: Tti(u64::MAX),
+            room,
             width,
             used: vec![RbSet::EMPTY; cells],
             level_mw: vec![0.0; cells],
-            power_mw: vec![0.0; cells * width],
+            power_mw: vec![0.0; cells * room],
             whole_mw: vec![0.0; cells],
             partly: Vec::with_capacity(cells),
             stale: true,
@@ -46,6 +51,7 @@ impl<const WORDS: usize> Emissions<WORDS> {
         if self.tti != tti {
             self.tti = tti;
             self.used.fill(RbSet::EMPTY);
+            self.power_mw.fill(0.0);
         }
         self.stale = true;
         let i = cell.index();
@@ -54,7 +60,7 @@ impl<const WORDS: usize> Emissions<WORDS> {
         self.level_mw[i] =
             if self.used[i].is_empty() || self.level_mw[i] == block_mw { block_mw } else { -1.0 };
         self.used[i] |= rbs;
-        let power_mw = &mut self.power_mw[i * self.width..][..self.width];
+        let power_mw = &mut self.power_mw[i * self.room..][..self.room];
         rbs.runs(|first, len| power_mw[first..first + len].fill(block_mw));
     }
 
@@ -64,10 +70,11 @@ impl<const WORDS: usize> Emissions<WORDS> {
         if self.tti == tti { self.used[cell.index()] } else { RbSet::EMPTY }
     }
 
-    /// The power of the blocks that `cell` uses [mW].
+    /// The power of `cell` by block [mW], in whole vectors: in the TTI of the newest transmissions,
+    /// and 0 for blocks that are not in use.
     #[inline]
     pub fn power_mw(&self, cell: CellId) -> &[f32] {
-        &self.power_mw[cell.index() * self.width..][..self.width]
+        &self.power_mw[cell.index() * self.room..][..self.room]
     }
 
     /// Sums `noise_mw` and the transmissions of all cells on `rbs` in `tti`, each weighted with its
@@ -155,7 +162,7 @@ impl<const WORDS: usize> Emissions<WORDS> {
             if gain == 0.0 || shared.is_empty() || rbs.without(shared).is_empty() && self.level_mw[i] >= 0.0 {
                 continue;
             }
-            let power_mw = &self.power_mw[i * self.width..][..self.width];
+            let power_mw = &self.power_mw[i * self.room..][..self.room];
             shared.runs(|first, len| {
                 for (to, power_mw) in to[first..first + len].iter_mut().zip(&power_mw[first..first + len]) {
                     *to += power_mw * gain;
