@@ -3,7 +3,8 @@
 
 use lasthop_units::{Bytes, Duration, Instant, StationId};
 
-use super::config::{ApConfig, BufferConfig, DriverOrder, StationFqCodel};
+use super::ap::AccessPoint;
+use super::config::{BufferConfig, DriverOrder, StationFqCodel};
 use super::tx_queue::{Lost, Rules, TxQueue};
 use super::{DropCause, End, LostMpdu, Wlan, WlanOutput};
 use crate::mac::{Agreement, BLOCK_ACK, CTS, Category, DELIMITER, Pool, RTS};
@@ -14,20 +15,20 @@ pub(super) const ROUND: i64 = 256_000;
 
 /// The longest PSDU at a rate whose exchange, with the response and (beyond the threshold) RTS and
 /// CTS, takes no longer than `left`.
-fn longest_psdu(ap: &ApConfig, mode: &Mode, left: Duration, sifs: Duration, compat: Compat) -> u64 {
+fn longest_psdu(ap: &AccessPoint, mode: &Mode, left: Duration, sifs: Duration, compat: Compat) -> u64 {
     let control = ap.answer(mode);
     let of = |bytes| control.duration(Bytes(bytes), compat);
     let left = left.saturating_sub(sifs + of(BLOCK_ACK));
     let within = |left| mode.largest(MAX_PPDU.min(left), compat).0;
     let bare = within(left);
-    let longest = match ap.rts_threshold {
+    let longest = match ap.config.rts_threshold {
         Some(threshold) if bare > threshold.0 => {
             let cleared = within(left.saturating_sub(of(RTS) + of(CTS) + sifs * 2));
             cleared.max(threshold.0)
         }
         _ => bare,
     };
-    longest.min(ap.aggregation.ampdu_limit(mode))
+    longest.min(ap.config.aggregation.ampdu_limit(mode))
 }
 
 /// The order in which an access point serves its stations.
@@ -116,7 +117,7 @@ impl Wlan {
         if end == End::Station {
             return self.devices[d].ring[ac].front().copied();
         }
-        match Order::of(&self.aps[self.devices[d].ap].buffer) {
+        match Order::of(&self.aps[self.devices[d].ap].config.buffer) {
             Order::Ready => {
                 let ring = &mut self.devices[d].ring[ac];
                 let links = &self.links;
@@ -192,7 +193,7 @@ impl Wlan {
         let agreed = queue.originator.agreement == Agreement::Agreed;
         let control = &mut link.control[end.index()];
         if queue.originator.request && agreed {
-            burst.set_request(ap.answer(&control.current(1.0)));
+            burst.set_request(*ap.answer(&control.current(1.0)));
             return true;
         }
         queue.originator.request = false;
@@ -204,6 +205,7 @@ impl Wlan {
         let limit = longest(left);
         let of_a_turn = if left == turn { limit } else { longest(turn) };
         let room = [limit, of_a_turn].map(|psdu| psdu.saturating_sub(DELIMITER.into()) as u32);
+        let ap = &ap.config;
         let (qos, aggregation) = (ap.standard.qos(), &ap.aggregation);
         let rules = Rules { qos, aggregation, mode: &mode, lifetime: ap.lifetime, room };
         let aggregates = mode.aggregates() && aggregation.ampdu;
@@ -235,7 +237,7 @@ impl Wlan {
         category: Category,
         out: &mut WlanOutput,
     ) {
-        let Some(lifetime) = self.aps[self.links[station].ap].lifetime else { return };
+        let Some(lifetime) = self.aps[self.links[station].ap].config.lifetime else { return };
         loop {
             let queue = self.queue(station, end, category);
             let old = queue.originator.iter().find(|(_, m)| now.since(m.since) > lifetime);

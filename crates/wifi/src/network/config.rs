@@ -551,26 +551,13 @@ impl ApConfig {
         modes
     }
 
-    /// The rate of a response to data at `mode`.
-    pub(crate) fn answer(&self, mode: &Mode) -> Mode {
-        let given = self.control_rate.and_then(|rate| control_mode(self.standard, rate));
-        given.unwrap_or_else(|| {
-            let basic = match self.standard {
-                Standard::B => [10, 20, 20],
-                _ => [6, 12, 24],
-            };
-            let most =
-                if self.standard == Standard::B { mode.data_bits_per_symbol() } else { mode.reference() };
-            let rate = basic.into_iter().rev().find(|r| *r <= most).unwrap_or(basic[0]);
-            self.legacy(rate)
-        })
-    }
     /// The rate of management frames and beacons: the lowest.
     pub(crate) fn lowest(&self) -> Mode {
-        self.legacy(if self.standard == Standard::B { 10 } else { 6 })
+        self.legacy(if self.standard == Standard::B { 1 } else { 6 })
     }
-    fn legacy(&self, rate: u32) -> Mode {
-        let mode = if self.standard == Standard::B { Mode::dsss(rate) } else { Mode::ofdm(rate) };
+    /// The rate of DSSS or of OFDM with `mbps`, which exists.
+    pub(super) fn legacy(&self, mbps: u32) -> Mode {
+        let mode = if self.standard == Standard::B { Mode::dsss(10 * mbps) } else { Mode::ofdm(mbps) };
         mode.unwrap_or_else(|e| unreachable!("a rate of the standard: {e}"))
     }
 

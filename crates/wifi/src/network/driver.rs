@@ -14,7 +14,7 @@ impl Wlan {
     /// driver's queue this has no effect.
     pub(super) fn fill_driver(&mut self, now: Instant, d: usize, category: Category, out: &mut WlanOutput) {
         let BufferConfig::FqCodel(config @ StationFqCodel { driver: Some(driver), .. }) =
-            &self.aps[self.devices[d].ap].buffer
+            &self.aps[self.devices[d].ap].config.buffer
         else {
             return;
         };

@@ -3,6 +3,7 @@
 use lasthop_units::{Bytes, Duration, Instant, StationId};
 
 use super::agenda::Event;
+use super::ap::AccessPoint;
 use super::config::ApConfig;
 use super::contention::Ppdu;
 use super::medium::{Frame, Transmission};
@@ -77,7 +78,7 @@ impl Burst {
         if self.long && self.cleared { ap.long_retry } else { ap.short_retry }
     }
     /// Duration of the exchange with RTS, CTS and response.
-    pub fn exchange_time(&self, ap: &ApConfig, sifs: Duration, compat: Compat) -> Duration {
+    pub fn exchange_time(&self, ap: &AccessPoint, sifs: Duration, compat: Compat) -> Duration {
         let control = ap.answer(&self.mode);
         let answer = if self.ampdu || self.frame == Frame::Request { BLOCK_ACK } else { ACK };
         let mut time = self.mode.duration(self.psdu, compat) + sifs + control.duration(Bytes(answer), compat);
@@ -106,7 +107,7 @@ impl Answer {
         ppdu: &Transmission,
         sender: usize,
         ampdu: bool,
-        ap: &ApConfig,
+        ap: &AccessPoint,
         (sifs, compat): (Duration, Compat),
     ) -> Answer {
         let (frame, bytes) = match ppdu.frame {
@@ -118,7 +119,7 @@ impl Answer {
             Frame::Data if ampdu => (Frame::BlockAck, BLOCK_ACK),
             _ => (Frame::Ack, ACK),
         };
-        Answer { frame, to: sender, mode: ap.answer(&ppdu.mode), bytes, nav: Duration::ZERO }
+        Answer { frame, to: sender, mode: *ap.answer(&ppdu.mode), bytes, nav: Duration::ZERO }
     }
 }
 
@@ -150,7 +151,7 @@ impl Wlan {
             let nav = sifs + cts + sifs + length + answer;
             self.devices[d].pending = Pending::Cts;
             let (psdu, frame) = (Bytes(RTS), Frame::Rts);
-            return self.transmit(now, d, &Ppdu { to, mode: control, psdu, first: psdu, frame, nav });
+            return self.transmit(now, d, &Ppdu { to, mode: *control, psdu, first: psdu, frame, nav });
         }
         let first = match burst.frame {
             Frame::Data if burst.ampdu => {

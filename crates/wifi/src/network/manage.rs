@@ -73,7 +73,7 @@ impl Wlan {
     fn manage(&mut self, now: Instant, frame: Management) {
         let device = self.device_of(frame.station, frame.from);
         self.devices[device].management.push_back(frame);
-        let category = self.aps[self.devices[device].ap].management_category();
+        let category = self.aps[self.devices[device].ap].config.management_category();
         self.contention().activate(now, device, category.index());
     }
 

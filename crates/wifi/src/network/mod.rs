@@ -22,6 +22,7 @@
 //! Propagation takes no time.
 
 mod agenda;
+mod ap;
 mod build;
 mod channel;
 mod check;
@@ -60,6 +61,7 @@ use crate::mac::{Category, Contender, Counting, Pool};
 use crate::phy::Mode;
 use crate::rate::RateControl;
 use agenda::{Agenda, ENDS, Event};
+use ap::AccessPoint;
 use contention::Contention;
 use exchange::Burst;
 use manage::Management;
@@ -194,7 +196,7 @@ impl Link {
 /// Access points, stations and channels.
 #[derive(Debug)]
 pub struct Wlan {
-    aps: IndexVec<ApId, ApConfig>,
+    aps: IndexVec<ApId, AccessPoint>,
     ap_devices: IndexVec<ApId, usize>,
     links: IndexVec<StationId, Link>,
     stations: IndexVec<StationId, StationConfig>,
@@ -227,7 +229,7 @@ impl Wlan {
         category: Category,
         out: &mut WlanOutput,
     ) {
-        let ap = &self.aps[self.links[station].ap];
+        let ap = &self.aps[self.links[station].ap].config;
         let category = if ap.standard.qos() { category } else { Category::BestEffort };
         let common = match ap.buffer {
             BufferConfig::Fifo { packets } => Some(packets),
@@ -308,7 +310,7 @@ impl Wlan {
             Event::Continue { device } => self.send_burst(now, device),
             Event::Timeout { device } => self.unanswered(now, device, out),
             Event::Beacon { ap } => {
-                let interval = self.aps[ap].beacon.interval;
+                let interval = self.aps[ap].config.beacon.interval;
                 self.agenda.schedule(now.saturating_add(interval), Event::Beacon { ap });
                 let device = self.ap_devices[ap];
                 self.contention().activate(now, device, BEACON);
@@ -355,7 +357,7 @@ impl Wlan {
         let link = &mut self.links[station];
         let place = &mut link.tx_queues[end.index()][category.index()];
         if place.is_none() {
-            let ap = &self.aps[link.ap];
+            let ap = &self.aps[link.ap].config;
             let buffer = match end {
                 End::Ap => ap.buffer,
                 End::Station => BufferConfig::PerStation { packets: self.stations[station].packets },

@@ -42,7 +42,7 @@ impl Wlan {
     pub(super) fn unanswered(&mut self, now: Instant, d: usize, out: &mut WlanOutput) {
         let (contender, frame) = (self.devices[d].burst.contender, self.devices[d].burst.frame);
         self.devices[d].contenders[contender].widen();
-        let limit = self.devices[d].burst.retry_limit(&self.aps[self.devices[d].ap]);
+        let limit = self.devices[d].burst.retry_limit(&self.aps[self.devices[d].ap].config);
         match frame {
             Frame::Management(_) => {
                 let device = &mut self.devices[d];
@@ -79,7 +79,7 @@ impl Wlan {
             self.recorders.stages.burst_ends(now, burst);
         }
         let (end, category) = (self.devices[d].end(), Category::ALL[self.devices[d].burst.contender]);
-        let limit = self.devices[d].burst.retry_limit(&self.aps[self.devices[d].ap]);
+        let limit = self.devices[d].burst.retry_limit(&self.aps[self.devices[d].ap].config);
         let sns = std::mem::take(&mut self.devices[d].burst.sns);
         let received = std::mem::take(&mut self.devices[d].burst.received);
         let (mode, airtime) = (self.devices[d].burst.mode, self.devices[d].burst.airtime);
@@ -170,7 +170,7 @@ impl Wlan {
                     self.unlist(d, station, category);
                 }
             }
-            let managing = self.aps[self.devices[d].ap].management_category() == category
+            let managing = self.aps[self.devices[d].ap].config.management_category() == category
                 && !self.devices[d].management.is_empty();
             let device = &mut self.devices[d];
             device.contenders[contender].pending = managing || !device.ring[contender].is_empty();

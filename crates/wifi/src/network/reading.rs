@@ -3,7 +3,7 @@
 use lasthop_engine::Draw;
 use lasthop_units::{ApId, IndexVec, Instant, StationId};
 
-use super::config::ApConfig;
+use super::ap::AccessPoint;
 use super::medium::{Frame, Medium};
 use super::{Device, Link};
 use crate::phy::{Format, Mode};
@@ -22,7 +22,7 @@ pub struct Reading<'a> {
     pub medium: &'a mut Medium,
     pub devices: &'a mut [Device],
     pub links: &'a IndexVec<StationId, Link>,
-    pub aps: &'a IndexVec<ApId, ApConfig>,
+    pub aps: &'a IndexVec<ApId, AccessPoint>,
     pub errors: &'a Draw,
     pub i: usize,
 }
@@ -78,7 +78,7 @@ impl Reading<'_> {
         let (mut at, mut any) = (0u64, false);
         let link = &self.links[station];
         let (queue, aggregation) =
-            (link.tx_queues[end.index()][category].as_ref(), &self.aps[link.ap].aggregation);
+            (link.tx_queues[end.index()][category].as_ref(), &self.aps[link.ap].config.aggregation);
         let (serial, mode) = (self.medium.on_air[self.i].serial, self.medium.on_air[self.i].mode);
         for (n, sn) in sns.iter().enumerate() {
             let bytes = queue.and_then(|l| l.originator.get(*sn)).map_or(0, |m| m.bytes);

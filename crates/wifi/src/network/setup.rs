@@ -6,6 +6,7 @@ use lasthop_engine::{Draw, Purpose};
 use lasthop_units::{ApId, Id, IndexVec, Instant, StationId};
 
 use super::agenda::{Agenda, Event};
+use super::ap::AccessPoint;
 use super::config::{ApConfig, DeviceRadioConfig, InitialState, StationConfig, WlanConfig};
 use super::exchange::Burst;
 use super::medium::Medium;
@@ -20,7 +21,7 @@ impl Wlan {
     /// Creates the networks of `config`, which must be valid, with the draws of the run `seed`.
     pub fn new(config: &WlanConfig, seed: u64) -> Wlan {
         let mut wlan = Wlan {
-            aps: config.aps.clone(),
+            aps: config.aps.iter().cloned().map(AccessPoint::new).collect(),
             ap_devices: IndexVec::new(),
             links: IndexVec::new(),
             stations: config.stations.clone(),
@@ -52,7 +53,7 @@ impl Wlan {
         }
         for id in wlan.links.ids() {
             let ap = wlan.links[id].ap;
-            match wlan.aps[ap].start {
+            match wlan.aps[ap].config.start {
                 InitialState::Attach => wlan.agenda.schedule(Instant::ZERO, Event::Associate(id)),
                 InitialState::Associated => wlan.links[id].associated = true,
             }
@@ -100,7 +101,7 @@ impl Wlan {
     }
 
     fn add_station(&mut self, id: StationId, config: &StationConfig) {
-        let device = self.add_device(config.ap, &self.aps[config.ap].clone(), Some(id), &config.radio);
+        let device = self.add_device(config.ap, &self.aps[config.ap].config.clone(), Some(id), &config.radio);
         self.links.push(Link {
             ap: config.ap,
             devices: [self.ap_devices[config.ap], device],
@@ -114,12 +115,12 @@ impl Wlan {
     /// The rate control of a station's link.
     fn rate_config(&self, id: StationId) -> RateConfig {
         let config = &self.stations[id];
-        config.rate.unwrap_or(self.aps[config.ap].rate)
+        config.rate.unwrap_or(self.aps[config.ap].config.rate)
     }
 
     /// Rate control of both ends of a station's link, at its beginning.
     fn controls(&self, id: StationId) -> [RateControl; 2] {
-        let ap = &self.aps[self.stations[id].ap];
+        let ap = &self.aps[self.stations[id].ap].config;
         let (rate, modes) = (self.rate_config(id), ap.modes());
         let fixed = match rate {
             RateConfig::Fixed { mcs, streams } => ap.mode(mcs, streams).ok(),
@@ -136,7 +137,7 @@ impl Wlan {
     /// guard interval, streams, the kind of queue, beacons and `start` keep their initial values.
     /// Rate control of its stations restarts where it differs.
     pub fn reconfigure_ap(&mut self, id: ApId, config: &ApConfig) {
-        let ap = &self.aps[id];
+        let ap = &self.aps[id].config;
         let new = ApConfig {
             node: ap.node.clone(),
             standard: ap.standard,
@@ -159,7 +160,7 @@ impl Wlan {
             }
         }
         self.retune(self.ap_devices[id], &new.radio);
-        self.aps[id] = new;
+        self.aps[id] = AccessPoint::new(new);
         for (station, before) in stations.into_iter().zip(rates) {
             self.set_limits(station, End::Ap);
             if self.rate_config(station) != before {
@@ -190,7 +191,7 @@ impl Wlan {
     /// Sets the limits of the queues of one end.
     fn set_limits(&mut self, station: StationId, end: End) {
         let packets = match end {
-            End::Ap => self.aps[self.links[station].ap].buffer.packets_of_a_station(),
+            End::Ap => self.aps[self.links[station].ap].config.buffer.packets_of_a_station(),
             End::Station => Some(self.stations[station].packets),
         };
         for queue in self.links[station].tx_queues[end.index()].iter_mut().flatten() {

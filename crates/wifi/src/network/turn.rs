@@ -62,7 +62,7 @@ impl Wlan {
         out: &mut WlanOutput,
     ) -> bool {
         let device = &mut self.devices[d];
-        let ap = &self.aps[device.ap];
+        let ap = &self.aps[device.ap].config;
         let burst = &mut device.burst;
         burst.contender = contender;
         burst.sns.clear();

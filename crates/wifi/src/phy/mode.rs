@@ -141,7 +141,7 @@ impl Mode {
     /// # Errors
     /// Another rate.
     pub fn ofdm(mbps: u32) -> Result<Mode, NoSuchMode> {
-        // Each frame and each response looks up the rate of a response.
+        // Each reception looks up the rate of the signalling before the data.
         static MODES: LazyLock<[Mode; OFDM.len()]> = LazyLock::new(|| {
             std::array::from_fn(|mcs| {
                 let (mbps, coding) = OFDM[mcs];

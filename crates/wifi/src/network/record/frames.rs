@@ -7,6 +7,7 @@ use lasthop_units::{ApId, Id, IndexVec, Instant, Octets, PacketId, StationId};
 use crate::mac::elements::Network;
 use crate::mac::octets::{Address, Body, MacFrame, ap_address, station_address};
 use crate::mac::{Category, LLC, Mpdu, Originator, Pool};
+use crate::network::ap::AccessPoint;
 use crate::network::manage::{Management, Subject};
 use crate::network::medium::{Frame, Transmission};
 use crate::network::tx_queue::TxQueue;
@@ -33,7 +34,7 @@ pub struct Sent<'a> {
     pub members: &'a [usize],
     pub devices: &'a [Device],
     pub links: &'a IndexVec<StationId, Link>,
-    pub aps: &'a IndexVec<ApId, ApConfig>,
+    pub aps: &'a IndexVec<ApId, AccessPoint>,
     pub pool: &'a Pool,
     /// True if the addressee decoded any of it.
     pub received: bool,
@@ -57,7 +58,7 @@ impl Sent<'_> {
         self.ppdu.to.map(|to| &self.devices[self.members[to]])
     }
     fn ap(&self) -> &ApConfig {
-        &self.aps[self.sender().ap]
+        &self.aps[self.sender().ap].config
     }
     /// Receiver and transmitter.
     fn addresses(&self) -> [Address; 2] {
