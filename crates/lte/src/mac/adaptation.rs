@@ -9,7 +9,7 @@
 use lasthop_engine::math::{db, exp};
 use lasthop_radio::lte::{
     Amc, AmcMode, Bandwidth, Cqi, ErrorModel, Mcs, McsTable, MiByModulation, MiPlaces, Olla, OllaConfig,
-    piro_gamma, tbs_bits,
+    piro_gamma, snr_db_needed, tbs_bits,
 };
 use lasthop_units::Tti;
 use schemars::JsonSchema;
@@ -265,17 +265,21 @@ impl Adaptation {
         };
         let layers = f32::from(quality.layers);
         let rate = |mcs: u8| self.rate.get(usize::from(mcs)).map_or(0.0, |r| r * layers);
-        // Many sub-bands have the same level as the carrier.
         quality.wideband_mcs = mcs_of(quality.wideband).unwrap_or(OUT_OF_RANGE);
-        let mut last = (quality.wideband, quality.wideband_mcs, rate(quality.wideband_mcs));
-        quality.wideband_rate = last.2 * self.blocks as f32;
+        let wideband = (quality.wideband, quality.wideband_mcs, rate(quality.wideband_mcs));
+        quality.wideband_rate = wideband.2 * self.blocks as f32;
+        // Without averages a differential report has four levels at most: each is searched once.
+        let mut found = [wideband; 4];
+        let mut next = 1;
         let mut rates = [0.0; SUBBANDS_MAX];
         for ((level, mcs), to) in quality.levels[..subbands].iter().zip(&mut quality.mcs).zip(&mut rates) {
-            if *level != last.0 {
+            let of = found.iter().find(|of| of.0 == *level).copied().unwrap_or_else(|| {
                 let mcs = mcs_of(*level).unwrap_or(OUT_OF_RANGE);
-                last = (*level, mcs, rate(mcs));
-            }
-            (*mcs, *to) = (last.1, last.2);
+                found[next % found.len()] = (*level, mcs, rate(mcs));
+                next += 1;
+                found[(next - 1) % found.len()]
+            });
+            (*mcs, *to) = (of.1, of.2);
         }
         quality.holds = (offset - down, offset + up);
         let groups = self.blocks.div_ceil(self.group);
@@ -335,13 +339,8 @@ fn needed_db(amc: &Amc, table: McsTable, mcs: Mcs) -> f64 {
             db(piro_gamma(ber) * (exp(ln2_efficiency) - 1.0))
         }
         AmcMode::BlerTarget { target, prbs, .. } => {
-            let Some(block) = ErrorModel::of_grant(mcs, table, prbs) else { return f64::INFINITY };
-            let (mut low, mut high) = (-36.0, 42.0);
-            for _ in 0..40 {
-                let mid = (low + high) / 2.0;
-                if block.error_at(mid) > target { low = mid } else { high = mid }
-            }
-            high
+            let block = ErrorModel::of_grant(mcs, table, prbs);
+            block.map_or(f64::INFINITY, |block| snr_db_needed(&block, target))
         }
     }
 }
