@@ -23,6 +23,7 @@ mod mobility;
 mod noise;
 mod path_loss;
 mod shadowing;
+mod turns;
 
 pub use antenna::Antenna;
 pub use block_error::{BlockErrors, ErrorPattern};

@@ -13,7 +13,10 @@
 
 use std::f64::consts::TAU;
 
+use lasthop_engine::simd::{Kernel, wide};
 use lasthop_engine::{Draw, Purpose, math};
+
+use crate::turns::{circle, fraction};
 
 /// Plane waves of a field.
 const WAVES: usize = 96;
@@ -21,8 +24,8 @@ const WAVES: usize = 96;
 /// A Gaussian field over the ground with mean 0 and standard deviation 1.
 #[derive(Clone, Debug)]
 pub struct Field {
-    /// Wave vectors [radian per correlation distance] and phases.
-    waves: Box<[(f64, f64, f64)]>,
+    /// Wave vectors [turns per correlation distance], x and y, and phases [turns].
+    waves: Box<[[f64; WAVES]; 3]>,
 }
 
 impl Field {
@@ -35,16 +38,49 @@ impl Field {
             let direction = TAU * (n as f64 + stream.uniform()) / WAVES as f64;
             let quantile = stream.uniform();
             let k = (1.0 / ((1.0 - quantile) * (1.0 - quantile)) - 1.0).sqrt();
-            (k * math::cos(direction), k * math::sin(direction), stream.uniform() * TAU)
+            [k * math::cos(direction) / TAU, k * math::sin(direction) / TAU, stream.uniform()]
         };
-        Field { waves: (0..WAVES).map(wave).collect() }
+        let mut waves = Box::new([[0.0; WAVES]; 3]);
+        for n in 0..WAVES {
+            for (to, of) in waves.iter_mut().zip(wave(n)) {
+                to[n] = of;
+            }
+        }
+        Field { waves }
     }
 
     /// The value at `x`, `y` [m] with a correlation distance [m].
     pub fn at(&self, x: f64, y: f64, correlation_distance: f64) -> f64 {
-        let (x, y) = (x / correlation_distance, y / correlation_distance);
-        let sum: f64 = self.waves.iter().map(|(kx, ky, phase)| math::cos(kx * x + ky * y + phase)).sum();
-        sum * (2.0 / WAVES as f64).sqrt()
+        let place = [x / correlation_distance, y / correlation_distance];
+        f64::from(wide(Sum { waves: &self.waves, place })) * (2.0 / WAVES as f64).sqrt()
+    }
+}
+
+/// Sums that are computed in parallel.
+const LANES: usize = 8;
+
+/// The sum of the waves of a field at a place [correlation distances]. Each cosine is within 1e-6.
+struct Sum<'a> {
+    waves: &'a [[f64; WAVES]; 3],
+    place: [f64; 2],
+}
+
+impl Kernel for Sum<'_> {
+    type Output = f32;
+    #[inline(always)]
+    fn run(self) -> f32 {
+        let Sum { waves: [kx, ky, phases], place: [x, y] } = self;
+        let mut cosines = [0.0_f32; WAVES];
+        for n in 0..WAVES {
+            cosines[n] = circle(fraction(kx[n] * x + ky[n] * y + phases[n])).0;
+        }
+        let mut sums = [0.0_f32; LANES];
+        for eight in cosines.as_chunks::<LANES>().0 {
+            for k in 0..LANES {
+                sums[k] += eight[k];
+            }
+        }
+        sums.iter().sum()
     }
 }
 
@@ -137,6 +173,20 @@ mod tests {
             field.at(30.0, -70.0, 50.0) * field.at(30.0 + 30.0 * d, -70.0 + 40.0 * d, 50.0)
         };
         (0..n).map(product).sum::<f64>() / n as f64
+    }
+
+    /// The waves summed one by one in double precision: 96 errors of 1e-6, independent, are
+    /// 96^(1/2) (2/96)^(1/2) 1e-6 = 1.4e-6; ten times that are allowed.
+    #[test]
+    fn a_value_is_the_sum_of_its_waves() {
+        for seed in 0..200 {
+            let (field, x, y) = (Field::new(seed, 1), 30.0 * seed as f64, -1e4);
+            let [kx, ky, phases] = &*field.waves;
+            let wave = |n| math::cos(TAU * (kx[n] * x / 50.0 + ky[n] * y / 50.0 + phases[n]));
+            let expected = (0..WAVES).map(wave).sum::<f64>() * (2.0 / WAVES as f64).sqrt();
+            let found = field.at(x, y, 50.0);
+            assert!((found - expected).abs() < 1.4e-5, "{seed}: {found} and {expected}");
+        }
     }
 
     /// e^(-d / d_cor), standard error 1/sqrt(4000) = 0.016, bound at 3.5 of them.

@@ -5,6 +5,7 @@ use std::f64::consts::TAU;
 use lasthop_engine::{Draw, math};
 
 use super::SINUSOIDS;
+use crate::turns::{circle, fraction};
 
 /// Complex gains of the taps of a link at one moment.
 #[derive(Clone, Debug, Default)]
@@ -104,7 +105,8 @@ impl Sinusoids {
     /// Draws `each` sinusoids for every tap; tap `i` is drawn from stream `first + i`.
     pub fn new(draw: Draw, first: u64, each: usize, amplitudes: impl Iterator<Item = f64>) -> Sinusoids {
         let amplitudes: Box<[f32]> = amplitudes.map(|a| a as f32).collect();
-        let (mut cosines, mut phases) = (Vec::new(), Vec::new());
+        let count = each * amplitudes.len();
+        let (mut cosines, mut phases) = (Vec::with_capacity(count), Vec::with_capacity(count));
         for tap in 0..amplitudes.len() {
             let mut stream = draw.stream(first + tap as u64);
             for n in 0..each {
@@ -242,14 +244,9 @@ impl Sinusoids {
     /// Every cycles * cosine + phase [turns], without whole turns: -1/2 to 1/2.
     #[inline(always)]
     fn turn(&self, cycles: f64, turns: &mut Vec<f32>) {
-        // The sum with this number has no fractional digits: subtracting it again leaves the
-        // nearest whole number, for all below 2^51. Without a call of `round` the compiler can use
-        // vector lanes.
-        const WHOLE: f64 = 1.5 * (1u64 << 52) as f64;
         turns.resize(self.cosines.len(), 0.0);
         for (t, (cosine, phase)) in turns.iter_mut().zip(self.cosines.iter().zip(&self.phases)) {
-            let turns = cycles * cosine + phase;
-            *t = (turns - ((turns + WHOLE) - WHOLE)) as f32;
+            *t = fraction(cycles * cosine + phase);
         }
     }
 
@@ -281,16 +278,6 @@ impl Sinusoids {
     }
 }
 
-/// Cosine and sine of `t` turns, -1/2 to 1/2, without a branch or a table: those of half of it by
-/// polynomials (5e-8), doubled. Within 1e-6.
-#[inline(always)]
-fn circle(t: f32) -> (f32, f32) {
-    let q = t * t;
-    let s = t * ((((SIN[4] * q + SIN[3]) * q + SIN[2]) * q + SIN[1]) * q + SIN[0]);
-    let c = (((COS[4] * q + COS[3]) * q + COS[2]) * q + COS[1]) * q + COS[0];
-    (1.0 - (s + s) * s, (s + s) * c)
-}
-
 /// The sum of a tap's sinusoids: four of them in parallel.
 #[inline(always)]
 fn in_fours(of: &[f32; SINUSOIDS]) -> f32 {
@@ -302,11 +289,6 @@ fn in_fours(of: &[f32; SINUSOIDS]) -> f32 {
     }
     (sum[0] + sum[2]) + (sum[1] + sum[3])
 }
-
-/// sin(pi t) / t and cos(pi t) as polynomials in t^2 for |t| <= 1/2: least squares, weighted until
-/// the error is even.
-const SIN: [f32; 5] = [std::f32::consts::PI, -5.167_710_3, 2.550_077_7, -0.598_292_2, 0.077_659_41];
-const COS: [f32; 5] = [0.999_999_95, -4.934_793, 4.058_412, -1.331_880_2, 0.219_696_8];
 
 #[cfg(test)]
 mod tests {
