@@ -9,7 +9,7 @@
 //! A block with more bits than the coded bits of its transmission fails: see
 //! [`ErrorModel::overfull`].
 
-use lasthop_engine::math::{db, from_db, pow};
+use lasthop_engine::math::{db, from_db, whole_power};
 
 use super::{CodeBlocks, CurveId, Mcs, McsTable, Modulation, code_blocks, sinr_db_of_mi, tbs_bits};
 
@@ -141,7 +141,7 @@ fn block_error(code: CurveId, blocks: &CodeBlocks, snr_db: f64) -> f64 {
         1 => 1.0 - code.curve(bits).bler(snr_db),
         n => match 1.0 - code.curve(bits).bler(snr_db) {
             certain if certain == 0.0 || certain == 1.0 => certain,
-            q => pow(q, f64::from(n)),
+            q => whole_power(q, n),
         },
     };
     1.0 - all_right(blocks.large_bits, blocks.large) * all_right(blocks.small_bits, blocks.small)

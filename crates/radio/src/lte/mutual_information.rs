@@ -143,7 +143,7 @@ pub fn mean_mi_all(sinr: &[f32]) -> [f32; 3] {
 /// The SINR [dB] of an unfaded channel with mutual information `mi`: the inverse of the table that
 /// [`mean_mi`] uses. Clamped to -36 dB and 42 dB.
 pub fn sinr_db_of_mi(modulation: Modulation, mi: f32) -> f64 {
-    db(LOOKUP[modulation as usize].inverse(mi))
+    LOOKUP[modulation as usize].inverse_db(mi)
 }
 
 /// S. ten Brink's J with the coefficients that IEEE 802.16m prints; its values near 0 are negative
@@ -193,7 +193,9 @@ static LINES_OF_ALL: LazyLock<Box<[Lines; LINES]>> = LazyLock::new(|| {
 struct Lookup {
     /// Value at SINR 0 of the straight line, and its slope.
     lines: Box<[(f32, f32); LINES]>,
-    /// SINR and value at the ends of the pieces, for the inverse.
+    /// SINR [dB] and value at the ends of the pieces, for the inverse. Within a piece, 0.05 dB at
+    /// most, the inverse is straight in decibels: that differs from a straight line in the SINR by
+    /// 1.3e-4 dB at most: 10 log10(1 + x / 64), x from 0 to 1, is below its chord by 4.34 / (8 64^2).
     knots: Box<[(f64, f64)]>,
     /// By value in steps of 1/STEPS: the first knot above it.
     above: Box<[u16]>,
@@ -225,6 +227,7 @@ impl Lookup {
         let above =
             |step: usize| knots.partition_point(|(_, value)| *value <= step as f64 / STEPS as f64) as u16;
         let above = (0..=STEPS).map(above).collect();
+        let knots = knots.iter().map(|(g, value)| (db(*g), *value)).collect();
         Lookup { lines, knots, above }
     }
 
@@ -236,7 +239,8 @@ impl Lookup {
         at_zero + slope * g
     }
 
-    fn inverse(&self, mi: f32) -> f64 {
+    /// The SINR [dB] of the value `mi`.
+    fn inverse_db(&self, mi: f32) -> f64 {
         let mi = f64::from(mi);
         let step = ((mi * STEPS as f64) as usize).min(STEPS - 1);
         let from = if step == 0 { 0 } else { usize::from(self.above[step]) };
@@ -338,7 +342,7 @@ mod tests {
                 let after = l.knots.partition_point(|(_, value)| *value <= f64::from(mi)).clamp(1, PIECES);
                 let ((g0, v0), (g1, v1)) = (l.knots[after - 1], l.knots[after]);
                 let t = ((f64::from(mi) - v0) / (v1 - v0)).clamp(0.0, 1.0);
-                assert_eq!(l.inverse(mi), if v1 > v0 { g0 + (g1 - g0) * t } else { g0 }, "{m:?} {mi}");
+                assert_eq!(l.inverse_db(mi), if v1 > v0 { g0 + (g1 - g0) * t } else { g0 }, "{m:?} {mi}");
             }
         }
     }
