@@ -3,7 +3,7 @@
 
 use crate::util::Pair;
 use lasthop_tcp::*;
-use lasthop_units::{Bytes, Duration, Instant};
+use lasthop_units::{Bitrate, Bytes, Duration, Instant};
 
 /// An application without end: it writes when a whole segment fits.
 fn refill(p: &mut Pair) {
@@ -124,4 +124,41 @@ fn small_segments_fill_the_window_of_a_sender_that_counts_segments() {
         }
         assert!(!sack || sent == (10, 100), "{sent:?}");
     }
+}
+
+/// Packets arrive at the peer together with later departures, and the peer takes its segments in
+/// before the sender's timer is served. At this moment the departure is due and the windows have
+/// room. The sender waits for the timer alone: tcp_chrono counts this as busy (`TCP_CHRONO_BUSY`),
+/// limited by neither the peer's window nor the buffer, until tcp_pace_kick sends.
+///
+/// At 1 MB/s a packet of two segments of 1000 octets, the least, takes 2 ms. Pacing begins with the
+/// packet that completes ten segments, which is late by more than half of its time. Of 20 packets
+/// five leave at 0 ms, the others at 1, 3, ..., 29 ms. Each arrives 20 ms later: five packets, of
+/// two segments each, arrive together with a departure (at 21, 23, ..., 29 ms).
+#[test]
+fn a_departure_that_is_due_waits_for_its_timer() {
+    let o = Options {
+        negotiated: NegotiatedOptions { timestamps: Some(false), ..linux().negotiated },
+        window: WindowOptions { mss: Some(Bytes(1000)), initial_window: Some(40), ..linux().window },
+        growth: GrowthOptions { max_pacing_rate: Some(Bitrate(8_000_000)), ..linux().growth },
+        ..linux()
+    };
+    let mut p = Pair::of(&o, Duration::from_millis(20));
+    p.connect();
+    p.drive_until(Instant::from_secs(1), |p| p.ends[0].state() == State::Established);
+    let start = p.now;
+    let (busy, window, buffer) = p.ends[0].limited_times(start);
+    p.write(0, 40_000);
+    p.flush();
+    let mut due = vec![];
+    while p.ends[0].notsent() > 0 {
+        assert_eq!(p.ends[0].limit(p.now), Limit::Pacing, "{}", p.now);
+        if p.ends[0].poll_at() == Some(p.now) {
+            due.push(p.now.since(start).as_micros() / 1000);
+        }
+        assert!(p.step());
+    }
+    let time = p.now.since(start);
+    assert_eq!((time, due), (Duration::from_millis(29), vec![21, 21, 23, 23, 25, 25, 27, 27, 29, 29]));
+    assert_eq!(p.ends[0].limited_times(p.now), (busy + time, window, buffer));
 }

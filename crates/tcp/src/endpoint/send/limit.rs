@@ -29,7 +29,7 @@ pub enum Limit {
     ReceiveWindow,
     /// The congestion window.
     CongestionWindow,
-    /// The next departure of a paced sender.
+    /// The next departure of a paced sender, also one that is due until its timer is served.
     Pacing,
     /// A full segment, or the acknowledgement of all that is outstanding (Nagle's algorithm,
     /// silly-window avoidance).
@@ -72,7 +72,12 @@ pub fn limit_of(send: &Sender, c: &Connection, now: Instant) -> Limit {
         return Limit::Nothing;
     }
     match &send.limits.queue {
-        Some(queue) => queue.limit(c, seq, &send.fly, send.limits.corked),
+        Some(queue) => match queue.limit(c, seq, &send.fly, send.limits.corked) {
+            // Other events of this moment may precede the timer of a departure that is due. It is a
+            // reason to check the queue: nothing leaves before it is served.
+            Limit::Other if send.pace_holds_something(c) => Limit::Pacing,
+            limit => limit,
+        },
         None => limit_by_edges(send, c),
     }
 }
