@@ -186,6 +186,12 @@ fn cqi_of_mcs(mcs: Mcs, table: CqiTable, rounding: CqiRounding) -> Cqi {
 pub fn snr_db_needed(block: &ErrorModel, target: f64) -> f64 {
     let excess = |snr_db: f64| block.error_at(snr_db) - target;
     let (mut low, mut high) = (-36.0, 42.0);
+    if excess(low) <= 0.0 {
+        return low;
+    }
+    if excess(high) > 0.0 {
+        return high;
+    }
     // Halves down to 0.3 dB, where the curve is nearly straight.
     for _ in 0..8 {
         let mid = (low + high) / 2.0;
@@ -195,7 +201,7 @@ pub fn snr_db_needed(block: &ErrorModel, target: f64) -> f64 {
     // P. Jarratt, BIT 11, 1971), so that both ends move.
     let (mut at_low, mut at_high) = (excess(low), excess(high));
     for _ in 0..40 {
-        if at_low <= 0.0 || high - low < ACCURACY_DB {
+        if high - low < ACCURACY_DB {
             break;
         }
         let straight = high - at_high * (high - low) / (at_high - at_low);
@@ -222,6 +228,28 @@ mod tests {
 
     fn piro() -> Amc {
         Amc::new(AmcMode::Piro { ber: 5e-5 }, CqiTable::Qam64)
+    }
+
+    /// The error is above the target a little below the SINR that a block needs, and at most the
+    /// target there: all MCS on few and many blocks, for targets that are usual and extreme.
+    #[test]
+    fn the_needed_sinr_is_where_the_error_is_the_target() {
+        for prbs in [1, 2, 25, 100] {
+            for mcs in (0..=28).map(Mcs::new) {
+                let block = ErrorModel::of_grant(mcs, McsTable::Downlink, prbs).unwrap();
+                for target in [1e-6, 1e-3, 0.1, 0.5, 0.999] {
+                    let needed = snr_db_needed(&block, target);
+                    if block.overfull() {
+                        assert_eq!(needed, 42.0);
+                        continue;
+                    }
+                    let (below, at) = (block.error_at(needed - 2e-9), block.error_at(needed));
+                    assert!(at <= target && below > target, "{mcs:?} {prbs} {target}: {below} {at}");
+                }
+            }
+        }
+        let block = ErrorModel::of_grant(Mcs::new(0), McsTable::Downlink, 1).unwrap();
+        assert_eq!(snr_db_needed(&block, 1.0), -36.0);
     }
 
     /// ns-3's reference vector of link adaptation: SNR to 1e-7 dB, eta to its five decimals, MCS
