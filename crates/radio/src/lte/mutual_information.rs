@@ -195,7 +195,8 @@ struct Lookup {
     lines: Box<[(f32, f32); LINES]>,
     /// SINR [dB] and value at the ends of the pieces, for the inverse. Within a piece, 0.05 dB at
     /// most, the inverse is straight in decibels: that differs from a straight line in the SINR by
-    /// 1.3e-4 dB at most: 10 log10(1 + x / 64), x from 0 to 1, is below its chord by 4.34 / (8 64^2).
+    /// 1.3e-4 dB at most: for x from 0 to 1, 10 log10(1 + x / 64) differs from its chord by at most
+    /// 4.34 / (8 64^2).
     knots: Box<[(f64, f64)]>,
     /// By value in steps of 1/STEPS: the first knot above it.
     above: Box<[u16]>,

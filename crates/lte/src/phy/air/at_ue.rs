@@ -172,8 +172,8 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
     }
 
     /// Updates gains and fading of the links to `tti`, on at least the blocks `rbs`. Returns the
-    /// place between knots if the links are slow. The link of a silent cell is left out: a gain that
-    /// varies is computed only when it is needed.
+    /// place between knots if the links are slow. The link of a silent cell is left out: a gain
+    /// that varies is computed only when it is needed.
     #[inline]
     fn prepare(&mut self, tti: Tti, rbs: RbSet<WORDS>, powers: &Powers<'_, WORDS>) -> Option<Place> {
         let serving = self.ue.around.rays.first()?.index;
@@ -214,8 +214,8 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         value
     }
 
-    /// A lower bound of the SINR of [`reference`](Self::reference) on all blocks of `cell`, with all
-    /// cells at full power, and the first TTI after `tti` in which it may not hold.
+    /// A lower bound of the SINR of [`reference`](Self::reference) on all blocks of `cell`, with
+    /// all cells at full power, and the first TTI after `tti` in which it may not hold.
     fn reference_at_least(&mut self, tti: Tti, cell: CellId) -> Option<(&[f32], u64)> {
         if self.ue.pinned.is_some() || self.shared.fading.is_none() || self.shared.is_array(self.id) {
             return None;

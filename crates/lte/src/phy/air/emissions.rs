@@ -16,7 +16,8 @@ pub struct Emissions<const WORDS: usize> {
     used: Vec<RbSet<WORDS>>,
     /// By cell: the power of every block that it uses [mW]; negative where the powers differ.
     level_mw: Vec<f32>,
-    /// By cell, then block: power [mW]; 0 for blocks that are not in use. Each row has whole vectors.
+    /// By cell, then block: power [mW]; 0 for blocks that are not in use. Each row has whole
+    /// vectors.
     power_mw: Vec<f32>,
     /// Length of a row.
     room: usize,
