@@ -378,7 +378,7 @@ impl LteBearer {
             return;
         }
         if let Some(pdu) = self.sides[end.index()].rx.receive(pdu, waits, &mut self.rx_out) {
-            if self.rx_out.delivered.is_empty() {
+            if self.rx_out.delivered.is_empty() && self.rx_out.dropped.is_empty() {
                 self.deliver(end, &pdu, out);
             } else {
                 self.rx_out.delivered.push(pdu);

@@ -260,3 +260,31 @@ fn a_bearer_is_configured_as_rrc_could() {
     assert_eq!(config(Mode::Um, 18).validate().unwrap_err().key, "pdcp.sn_bits");
     assert_eq!(config(Mode::Tm, 12).validate().unwrap_err().key, "rlc.mode");
 }
+
+/// Packets 3, 4 and 5 are lost on the radio: one more than the context survives. Packets 6 to 9 have
+/// compressed headers and are dropped for it; packet 10 has a whole header (one in ten). A drop is
+/// counted with its own cause also where the next packet of the same RLC PDU is delivered.
+#[test]
+fn a_packet_without_context_is_no_loss_of_the_radio() {
+    let mut c = config(Mode::Um, 12);
+    c.pdcp.compression = Compression {
+        kind: CompressionKind::Context,
+        ratio: 0.1,
+        header: Bytes(40),
+        refresh: 10,
+        robustness: 2,
+    };
+    let mut l = Link::new(&c);
+    for i in 0..9 {
+        l.push(1);
+        l.carry(End::Network, 1000, |_| (3..6).contains(&i));
+        l.wait(100);
+    }
+    // Packets 9 (compressed) and 10 (whole header) in one RLC PDU.
+    l.push(2);
+    l.carry(End::Network, 1000, |_| false);
+    l.wait(100);
+    assert_eq!(l.delivered(), [0, 1, 2, 10]);
+    let count = |cause| l.out.dropped.iter().filter(|d| d.2 == cause).count();
+    assert_eq!((count(DropCause::RadioLoss), count(DropCause::ContextLoss)), (3, 4));
+}

@@ -340,7 +340,7 @@ impl UeLinks {
     }
 
     /// The gains of the link at `index`, which is slow, between the knots around `place`, which are
-    /// prepared; no gains of other links.
+    /// prepared. For a fast link and for None they are empty.
     #[inline]
     pub fn between(&self, index: Option<LinkIndex>, place: Place) -> Between<'_> {
         match index.and_then(|i| self.links.get(i.index())).map(|link| &link.known) {

@@ -14,6 +14,7 @@ use super::sinusoids::{LANES, Scratch, Sinusoids, whole_lanes};
 const PER_CYCLE: f64 = 8.0;
 /// Knots that are kept. Two would suffice if times never went back: reports are of the TTI before.
 const KEPT: usize = 4;
+const _: () = assert!(KEPT.is_power_of_two());
 /// Lower bound of a power [of the mean]: 60 dB below it. Where a power is nearly zero the
 /// polynomial may be negative by as much as its error, so values below -44 dB are inaccurate.
 const LEAST: f32 = 1e-6;
@@ -117,8 +118,8 @@ impl Knots {
     }
 }
 
-/// The place at which knot `index` is kept: a power of two of them, so that neighbours have
-/// different places also around 0.
+/// The place at which knot `index` is kept. Knots that follow each other have different places,
+/// also around 0: their number is a power of two.
 #[inline(always)]
 const fn kept(index: i64) -> usize {
     index as usize % KEPT

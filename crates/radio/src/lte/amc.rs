@@ -181,8 +181,9 @@ fn cqi_of_mcs(mcs: Mcs, table: CqiTable, rounding: CqiRounding) -> Cqi {
     Cqi::usable().rfind(fits).unwrap_or_default()
 }
 
-/// The SINR [dB] of an unfaded channel at which `block` fails with probability `target`, to 1e-9 dB
-/// from above, between -36 and 42 dB.
+/// The SINR [dB] of an unfaded channel at which `block` fails with probability `target`, between
+/// -36 and 42 dB: to 1e-9 dB from above for targets of at least 1e-9. Smaller probabilities are
+/// differences of numbers near 1 and less exact.
 pub fn snr_db_needed(block: &ErrorModel, target: f64) -> f64 {
     let excess = |snr_db: f64| block.error_at(snr_db) - target;
     let (mut low, mut high) = (-36.0, 42.0);
@@ -205,7 +206,7 @@ pub fn snr_db_needed(block: &ErrorModel, target: f64) -> f64 {
             break;
         }
         let straight = high - at_high * (high - low) / (at_high - at_low);
-        // A step of the accuracy inward moves the other end, too.
+        // Half the accuracy inside of an end: next to the solution both ends move.
         let mid = straight.clamp(low + ACCURACY_DB / 2.0, high - ACCURACY_DB / 2.0);
         let at_mid = excess(mid);
         if at_mid > 0.0 {

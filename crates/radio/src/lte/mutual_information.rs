@@ -193,10 +193,10 @@ static LINES_OF_ALL: LazyLock<Box<[Lines; LINES]>> = LazyLock::new(|| {
 struct Lookup {
     /// Value at SINR 0 of the straight line, and its slope.
     lines: Box<[(f32, f32); LINES]>,
-    /// SINR [dB] and value at the ends of the pieces, for the inverse. Within a piece, 0.05 dB at
-    /// most, the inverse is straight in decibels: that differs from a straight line in the SINR by
-    /// 1.3e-4 dB at most: for x from 0 to 1, 10 log10(1 + x / 64) differs from its chord by at most
-    /// 4.34 / (8 64^2).
+    /// SINR [dB] and value at the ends of the pieces, for the inverse. Within a piece, 0.07 dB at
+    /// most, the inverse is straight in decibels. This differs from a straight line in the SINR by
+    /// at most 1.3e-4 dB: 10 log10(1 + x / 64), x from 0 to 1, is above its chord by at most 4.34 /
+    /// (8 64^2).
     knots: Box<[(f64, f64)]>,
     /// By value in steps of 1/STEPS: the first knot above it.
     above: Box<[u16]>,

@@ -8,8 +8,7 @@ use super::rack::{Rack, sent_after};
 impl Rack {
     /// Forward acknowledgement: marks as lost the segments that are `threshold` segments below the
     /// highest SACKed one, and retransmissions there that were sent before a delivered segment.
-    /// `sent` as in
-    /// [`detect_by_time`](Self::detect_by_time).
+    /// `sent` as in [`detect_by_time`](Self::detect_by_time).
     pub fn detect_by_count(&mut self, threshold: u32, sent: impl Fn(usize) -> (Instant, u64, u32)) {
         let limit = self.pending.sacked_to.saturating_sub(threshold as usize);
         let known = self.pending.judged_to.min(limit);

@@ -11,7 +11,7 @@ pub(super) struct Pending {
     pub(super) gone: u64,
     /// One past the highest SACKed mark; 0: none is.
     pub(super) sacked_to: usize,
-    /// Every mark below is SACKed or lost; where losses are found by time, or was sent again.
+    /// Every mark below is SACKed, lost or, where losses are found by time, sent again.
     pub(super) judged_to: usize,
     /// Retransmissions in the order of time: when, and the mark's number. Those that were delivered
     /// or lost since then are still in it.

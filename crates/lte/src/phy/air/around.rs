@@ -21,7 +21,7 @@ pub struct Around {
     pub rays: SmallVec<[Ray; 4]>,
     /// Power of all other cells in a block when they transmit at full power [mW].
     pub rest_mw: f32,
-    /// What the UE receives of its cell in any case.
+    /// The kept value of [`AtUe::assured`].
     pub assured: Assured,
 }
 

@@ -194,8 +194,9 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
     }
 
     /// What `of` computes from the SINR of [`reference`](Self::reference) on all blocks of `cell`,
-    /// or a value that is not higher: `of` must not fall if a SINR rises. It is kept as long as it
-    /// holds, which is some TTIs. None where a link is too fast for it, or does not fade.
+    /// or a value that is not higher: `of` must not fall if a SINR rises, and it has to be the same
+    /// function at each call for a cell. The value is kept as long as it holds, which is some TTIs.
+    /// None where a link is too fast for it, or does not fade.
     #[inline]
     pub fn assured(&mut self, tti: Tti, cell: CellId, of: impl FnOnce(&[f32]) -> f32) -> Option<f32> {
         match self.ue.around.assured {

@@ -188,6 +188,7 @@ impl<'a, F: Faded<'a>, const WORDS: usize> Kernel for Sinr<'a, F, WORDS> {
         }
         let (signal_mw, of) = (signal_mw.as_chunks().0, faded.of(serving.index));
         let n = signal_mw.len().min(F::eights(of)).min(to.len());
+        debug_assert!(u64::BITS - all.leading_zeros() <= n as u32, "fading of all blocks of the signal");
         let (signal_mw, of, sums) = (&signal_mw[..n], F::first(of, n), &interference_mw[..n]);
         let mut wanted = all;
         while wanted != 0 {
@@ -221,7 +222,7 @@ fn ratio(power_mw: &Eight, gain: f32, fading: &Eight, sum: &Eight) -> Eight {
     ratio
 }
 
-/// A row of ones for links without fading, as long as the widest carrier.
+/// A row of ones for links without fading, at least as long as any carrier (`RbSet::eights`).
 static NOT_FADED: [Eight; 64] = [[1.0; LANES]; 64];
 
 /// The values of the blocks `rbs` one after the other: those of `all`, which has a place for every
