@@ -261,9 +261,9 @@ fn a_bearer_is_configured_as_rrc_could() {
     assert_eq!(config(Mode::Tm, 12).validate().unwrap_err().key, "rlc.mode");
 }
 
-/// Packets 3, 4 and 5 are lost on the radio: one more than the context survives. Packets 6 to 9 have
-/// compressed headers and are dropped for it; packet 10 has a whole header (one in ten). A drop is
-/// counted with its own cause also where the next packet of the same RLC PDU is delivered.
+/// Packets 3, 4 and 5 are lost on the radio: one more than the context survives. Packets 6 to 9
+/// have compressed headers and are dropped for it; packet 10 has a whole header (one in ten). A
+/// drop is counted with its own cause also where the next packet of the same RLC PDU is delivered.
 #[test]
 fn a_packet_without_context_is_no_loss_of_the_radio() {
     let mut c = config(Mode::Um, 12);
