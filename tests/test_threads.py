@@ -15,6 +15,8 @@ from lasthop.campaign.work import Work
 from lasthop.cli import main
 from tests.campaign.plans import HandMade, small
 
+MANY_CELLS = Path(__file__).parent.parent / "crates" / "sim" / "benches" / "sectors57.toml"
+
 
 def run(*arguments: str) -> str:
     done = CliRunner().invoke(main, ["run", *arguments])
@@ -31,6 +33,17 @@ def test_the_command_gives_the_same_results_on_two_threads(tmp_path: Path) -> No
     assert names[0] == names[1]
     for name in names[0]:
         assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes(), name
+
+
+@pytest.mark.parametrize("threads", [2, 5])
+def test_many_cells_give_the_same_results_on_several_threads(threads: int) -> None:
+    """57 cells: so much work in a TTI that a build for users shares it too."""
+    on = ["scenario.duration=0.15 s", "output.radio=true"]
+    scenario = lh.Scenario.load(MANY_CELLS, set=on)
+    one, several = scenario.run(), scenario.run(threads=threads)
+    assert one.flows["rx_bytes"].to_numpy().sum() > 1e6
+    for name in ("flows", "radio"):
+        assert getattr(one, name).equals(getattr(several, name)), name
 
 
 def test_a_scenario_without_lte_cells_accepts_threads(tmp_path: Path) -> None:

@@ -6,9 +6,10 @@
 //! timers, notices, drops) are in lists, which the network applies in the order of the cells, as if
 //! the cells had been scheduled one after the other.
 //!
-//! The work has three steps with a barrier after each. Every cell determines the UEs with data and
-//! schedules retransmissions. The reports that the eNBs need are computed, dealt out by UE, so that
-//! a single cell uses all threads too. Every cell schedules new data and its uplink.
+//! With many cells each is scheduled at once, which reads its state once. With few cells the work
+//! has three steps with a barrier after each. Every cell determines the UEs with data and schedules
+//! retransmissions. The reports that the eNBs need are computed, dealt out by UE, so that a single
+//! cell uses all threads too. Every cell schedules new data and its uplink.
 
 use lasthop_units::{BearerId, CellId, Id, IndexVec, Instant, Tti, UeId};
 
@@ -18,9 +19,9 @@ use super::downlink::{OnAir, Scheduling, Work};
 use super::ends::EnbBearers;
 use super::measure::{self, CellOf};
 use super::prefetch;
-use super::reach::{MANY, OfCell, Own, OwnAir};
+use super::reach::{MANY, Members, OfCell, Own, OwnAir};
 use super::state::{Cell, DownlinkContext, DownlinkLink, Link, Ue, UeContext};
-use super::team::{self, Deal, Worker};
+use super::team::{self, Team, Worker};
 use super::trace::Trace;
 use super::uplink::Granting;
 use super::uu::Uu;
@@ -29,6 +30,10 @@ use crate::mac::scheduler::Scheduler;
 use crate::phy::RbSet;
 use crate::phy::air::{Air, AtUe, Shared, UeRadio};
 use lasthop_bearer::Direction;
+
+/// Cells for each thread from which on each cell is scheduled at once: then the threads are done at
+/// nearly the same time. Debug builds need fewer, so that tests with small networks use both ways.
+const AT_ONCE: usize = if cfg!(debug_assertions) { 1 } else { 4 };
 
 /// What the scheduling of a cell does to others, and memory for it.
 #[derive(Debug, Default)]
@@ -92,64 +97,83 @@ impl RadioNetwork {
         if alone || !self.cells.iter().all(|cell| is_apart(cell, tti)) {
             return false;
         }
-        let Some(members) = members(&self.cells, &self.links, tti) else { return false };
+        let active = self.cells.iter().filter(|cell| cell.is_active()).count();
+        let Some(ids) = members(&self.cells, &self.links, tti) else { return false };
+        if active < team::CELLS && ids.len() < team::UES {
+            return false;
+        }
         let RadioNetwork { cells, contexts, links, ues, bearers, air, scheduled, team, .. } = self;
         let Some(threads) = team else { return false };
         let next = self.calendar.next();
         scheduled.resize_with(cells.len(), Scheduled::default);
-        let mut drbs: Vec<(BearerId, CellId)> =
-            members.iter().flat_map(|(ue, cell)| links[*ue].drbs.iter().map(|drb| (*drb, *cell))).collect();
-        drbs.sort_unstable();
-        let all = bearers.split().0;
-        let (ue_places, ue_counts) = places(&members, links.len(), cells.len());
-        let (drb_places, drb_counts) = places(&drbs, all.len(), cells.len());
-        // The place of each active cell among the parts.
-        let mut part_of = vec![usize::MAX; cells.len()];
-        let mut parts = Vec::with_capacity(cells.len());
+        let mut drb_ids: Vec<(BearerId, CellId)> = Vec::with_capacity(2 * ids.len());
+        for (ue, cell) in &ids {
+            drb_ids.extend(links[*ue].drbs.iter().map(|drb| (*drb, *cell)));
+        }
+        drb_ids.sort_unstable();
+        let drbs = bearers.split().0;
+        let (uplinks, prefetches) = (self.sidelink.is_none(), ids.len() >= MANY);
+        let members = Members::new(ids, links.len(), cells.len());
+        let drb_members = Members::new(drb_ids, drbs.len(), cells.len());
+        let (shared, radios) = air.split();
+        let mut contexts = members.borrow(contexts.iter_mut().into_slice());
+        let mut links = members.borrow(links.iter_mut().into_slice());
+        let mut ues = members.borrow(ues.iter_mut().into_slice());
+        let mut radios = members.borrow(radios);
+        let mut drbs = drb_members.borrow(drbs.iter_mut().into_slice());
+        let (mut contexts, mut links, mut ues) = (&mut *contexts, &mut *links, &mut *ues);
+        let (mut radios, mut drbs) = (&mut *radios, &mut *drbs);
+        let mut parts = Vec::with_capacity(active);
         for (i, (cell, to)) in cells.iter_mut().zip(scheduled).enumerate() {
             (to.is_active, to.downlink) = (cell.is_active(), false);
             if to.is_active {
                 to.calendar.next = next;
-                part_of[i] = parts.len();
-                let (ues, drbs) = ((ue_counts[i], &*ue_places), (drb_counts[i], &*drb_places));
-                parts.push(Part::new(CellId::from_index(i), cell, to, ues, drbs));
+                let id = CellId::from_index(i);
+                parts.push(Part {
+                    id,
+                    cell,
+                    contexts: members.split_off(id, &mut contexts),
+                    links: members.split_off(id, &mut links),
+                    ues: members.split_off(id, &mut ues),
+                    radios: members.split_off(id, &mut radios),
+                    drbs: drb_members.split_off(id, &mut drbs),
+                    to,
+                });
             }
         }
-        let (shared, radios) = air.split();
-        let mut radios = Deal::of(radios);
-        let mut contexts = Deal::of(contexts.iter_mut().into_slice());
-        let mut links = Deal::of(links.iter_mut().into_slice());
-        let mut ues = Deal::of(ues.iter_mut().into_slice());
-        for (ue, cell) in &members {
-            let (i, part) = (ue.index(), &mut parts[part_of[cell.index()]]);
-            contexts.take(i).into_iter().for_each(|context| part.contexts.push(*ue, context));
-            links.take(i).into_iter().for_each(|link| part.links.push(*ue, link));
-            ues.take(i).into_iter().for_each(|state| part.ues.push(*ue, state));
-            radios.take(i).into_iter().for_each(|radio| part.radios.push(*ue, radio));
-        }
-        let mut all = Deal::of(all.iter_mut().into_slice());
-        for (id, cell) in drbs {
-            let part = &mut parts[part_of[cell.index()]];
-            all.take(id.index()).into_iter().for_each(|drb| part.drbs.push(id, drb));
-        }
-        let (uplinks, prefetches) = (self.sidelink.is_none(), members.len() >= MANY);
         let at = Moment { now, tti, air: shared, uplinks, prefetches };
-        threads.each(&mut parts, team::CELLS, |_| {}, |worker, part| part.begin(at, worker));
-        let mut asked: Vec<Asked<'_>> = parts.iter_mut().flat_map(Part::asked).collect();
-        let ahead = |rest: &[Asked<'_>]| {
-            if prefetches {
-                rest.get(1).into_iter().for_each(|asked| asked.air.prefetch());
-                rest.first().into_iter().for_each(|asked| shared.prefetch_links(asked.air));
-            }
-        };
-        threads.each(&mut asked, team::UES, ahead, |worker, asked| {
-            let air = AtUe::new(shared, asked.ue, asked.air, &mut worker.air);
-            measure::learn_quality(tti, asked.at, asked.context, asked.link, air, &mut worker.memory);
-        });
-        drop(asked);
-        threads.each(&mut parts, team::CELLS, |_| {}, |worker, part| part.finish(at, worker));
+        schedule(threads, &mut parts, at);
         true
     }
+}
+
+/// Schedules the cells of `parts`.
+fn schedule<'p>(threads: &mut Team, parts: &mut [Part<'p>], at: Moment<'p>) {
+    let ahead = |parts: &[Part<'_>]| parts.first().into_iter().for_each(|part| part.prefetch(at));
+    if parts.len() >= AT_ONCE * threads.size() {
+        threads.each(parts, team::CELLS, ahead, |worker, part| {
+            part.begin(at, worker);
+            part.finish(at, worker);
+        });
+        return;
+    }
+    threads.each(parts, team::CELLS, ahead, |worker, part| {
+        part.begin(at, worker);
+        part.collect_missing(at, worker);
+    });
+    let mut asked: Vec<Asked<'_>> = parts.iter_mut().flat_map(Part::asked).collect();
+    let ahead = |asked: &[Asked<'_>]| {
+        if at.prefetches {
+            asked.get(1).into_iter().for_each(|asked| asked.air.prefetch());
+            asked.first().into_iter().for_each(|asked| at.air.prefetch_links(asked.air));
+        }
+    };
+    threads.each(&mut asked, team::UES, ahead, |worker, asked| {
+        let air = AtUe::new(at.air, asked.ue, asked.air, &mut worker.air);
+        measure::learn_quality(at.tti, asked.at, asked.context, asked.link, air, &mut worker.memory);
+    });
+    drop(asked);
+    threads.each(parts, team::CELLS, |_| {}, |worker, part| part.finish(at, worker));
 }
 
 /// True if `cell` shares nothing with others that is written in `tti`.
@@ -175,17 +199,6 @@ fn members(
     members.sort_unstable();
     members.dedup();
     members.iter().all(|(ue, cell)| links[*ue].serving == *cell).then_some(members)
-}
-
-/// By id, of so many: the place among those of its cell. And by cell, of so many: their number.
-fn places<I: Id>(ids: &[(I, CellId)], all: usize, cells: usize) -> (Vec<u32>, Vec<usize>) {
-    let (mut places, mut counts) = (vec![0; all], vec![0; cells]);
-    for (id, cell) in ids {
-        let count = &mut counts[cell.index()];
-        places[id.index()] = *count as u32;
-        *count += 1;
-    }
-    (places, counts)
 }
 
 /// The state of the network that the scheduling of a cell changes beside that of the cell.
@@ -214,19 +227,6 @@ impl Scheduled {
 }
 
 impl<'p> Part<'p> {
-    /// For `id`, which is `cell`, with room for its UEs and bearers: their number, and the places.
-    fn new(
-        id: CellId,
-        cell: &'p mut Cell,
-        to: &'p mut Scheduled,
-        (ues, ue_places): (usize, &'p [u32]),
-        (drbs, drb_places): (usize, &'p [u32]),
-    ) -> Part<'p> {
-        let (contexts, links) = (Own::new(ues, ue_places), Own::new(ues, ue_places));
-        let (radios, drbs) = (Own::new(ues, ue_places), Own::new(drbs, drb_places));
-        Part { id, cell, contexts, links, ues: Own::new(ues, ue_places), radios, drbs, to }
-    }
-
     /// Does `step` of the scheduling of the downlink.
     fn downlink<'w, T>(
         &'w mut self,
@@ -252,21 +252,26 @@ impl<'p> Part<'p> {
         step(&mut scheduling, work)
     }
 
-    /// Determines the UEs with data, and schedules retransmissions.
-    fn begin(&mut self, at: Moment<'p>, worker: &mut Worker) {
+    /// Prefetches for the scheduling of the downlink.
+    fn prefetch(&self, at: Moment<'_>) {
         if at.prefetches {
             let active = &self.cell.active[Direction::Downlink.index()];
             prefetch::scheduling::<OfCell<'_, 'p>>(active, &self.contexts, &self.links, &self.drbs);
         }
-        let mut asked = std::mem::take(&mut self.to.asked);
-        self.to.downlink = self.downlink(at, worker, |scheduling, work| {
-            let downlink = scheduling.begin(work);
-            if downlink {
-                scheduling.collect_missing(work, &mut asked);
-            }
-            downlink
-        });
-        self.to.asked = asked;
+    }
+
+    /// Determines the UEs with data, and schedules retransmissions.
+    fn begin(&mut self, at: Moment<'p>, worker: &mut Worker) {
+        self.to.downlink = self.downlink(at, worker, |scheduling, work| scheduling.begin(work));
+    }
+
+    /// Collects the UEs whose reports are needed.
+    fn collect_missing(&mut self, at: Moment<'p>, worker: &mut Worker) {
+        if self.to.downlink {
+            let mut asked = std::mem::take(&mut self.to.asked);
+            self.downlink(at, worker, |scheduling, work| scheduling.collect_missing(work, &mut asked));
+            self.to.asked = asked;
+        }
     }
 
     /// The UEs whose reports are needed.

@@ -12,6 +12,7 @@ use lasthop_units::{BearerId, CellId, Id, IndexVec, Tti, UeId};
 use super::bearers::Drb;
 use super::calendar::{Agenda, Notes, OwnNotes};
 use super::state::{Link, Ue, UeContext};
+use super::team::Deal;
 use crate::phy::RbSet;
 use crate::phy::air::{Air, AtUe, Shared, UeRadio, Work};
 
@@ -35,10 +36,31 @@ pub(super) trait Radio {
     /// Takes in that `cell` transmits on `rbs` in `tti`, each block with `boost` times its share of
     /// the cell's power.
     fn cell_transmits(&mut self, tti: Tti, cell: CellId, rbs: RbSet, boost: f32);
+    /// The state that UEs share.
+    fn shared(&self) -> &Shared;
+    /// State of the radio of `ue`.
+    fn radio(&self, ue: UeId) -> &UeRadio;
+    /// Number of UEs in the network.
+    fn ues(&self) -> usize;
+
     /// Number of cells.
-    fn cells(&self) -> usize;
+    fn cells(&self) -> usize {
+        self.shared().cells()
+    }
+
     /// Prefetches for reports of the UEs after `backlogs[i]`.
-    fn prefetch_reports(&self, backlogs: &[(UeId, u64)], i: usize);
+    #[inline]
+    fn prefetch_reports(&self, backlogs: &[(UeId, u64)], i: usize) {
+        if self.ues() < MANY {
+            return;
+        }
+        if let Some((ue, _)) = backlogs.get(i + 2) {
+            self.radio(*ue).prefetch();
+        }
+        if let Some((ue, _)) = backlogs.get(i + 1) {
+            self.shared().prefetch_links(self.radio(*ue));
+        }
+    }
 }
 
 /// Everything.
@@ -63,20 +85,16 @@ impl Radio for Air {
         self.cell_transmits(tti, cell, rbs, boost);
     }
     #[inline]
-    fn cells(&self) -> usize {
-        self.cells()
+    fn shared(&self) -> &Shared {
+        self.shared()
     }
     #[inline]
-    fn prefetch_reports(&self, backlogs: &[(UeId, u64)], i: usize) {
-        if self.ues() < MANY {
-            return;
-        }
-        if let Some((ue, _)) = backlogs.get(i + 2) {
-            self.prefetch(*ue);
-        }
-        if let Some((ue, _)) = backlogs.get(i + 1) {
-            self.prefetch_links(*ue);
-        }
+    fn radio(&self, ue: UeId) -> &UeRadio {
+        self.radio(ue)
+    }
+    #[inline]
+    fn ues(&self) -> usize {
+        self.ues()
     }
 }
 
@@ -92,35 +110,88 @@ impl<'w, 'p: 'w> Reach for OfCell<'w, 'p> {
     type Calendar = OwnNotes;
 }
 
-/// Items in the order of their ids, each borrowed for writing.
+/// Ids of UEs or bearers with the cell of each.
+#[derive(Debug)]
+pub(super) struct Members<I> {
+    /// In ascending order.
+    ids: Vec<(I, CellId)>,
+    /// By id, also of others: the place in a list by cell and id.
+    places: Vec<u32>,
+    /// By cell: the end of its places.
+    ends: Vec<u32>,
+}
+
+impl<I: Id + Ord> Members<I> {
+    /// `ids` in ascending order, of so many ids and cells in all.
+    pub fn new(ids: Vec<(I, CellId)>, all: usize, cells: usize) -> Members<I> {
+        debug_assert!(ids.is_sorted_by(|a, b| a.0 < b.0), "ascending");
+        let mut ends = vec![0; cells];
+        for (_, cell) in &ids {
+            ends[cell.index()] += 1;
+        }
+        let mut sum = 0;
+        for end in &mut ends {
+            // Where the places begin: the loop below moves it to their end.
+            sum += std::mem::replace(end, sum);
+        }
+        let mut places = vec![u32::MAX; all];
+        for (id, cell) in &ids {
+            let end = &mut ends[cell.index()];
+            places[id.index()] = *end;
+            *end += 1;
+        }
+        Members { ids, places, ends }
+    }
+
+    /// Borrows the items of the members, which are at their ids in `all`: by cell and id.
+    pub fn borrow<'a, T>(&self, all: &'a mut [T]) -> Vec<Option<Item<'a, I, T>>> {
+        let mut all = Deal::of(all);
+        let mut items: Vec<_> = (0..self.ids.len()).map(|_| None).collect();
+        for (id, _) in &self.ids {
+            items[self.places[id.index()] as usize] = all.take(id.index()).map(|item| (*id, item));
+        }
+        items
+    }
+
+    /// Takes the items of `cell` off `rest`, which has those of this cell and of later ones.
+    pub fn split_off<'a, T>(&'a self, cell: CellId, rest: &mut Items<'a, I, T>) -> Own<'a, I, T> {
+        let first = cell.index().checked_sub(1).map_or(0, |before| self.ends[before]);
+        let len = (self.ends[cell.index()] - first) as usize;
+        let items = rest.split_off_mut(..len).unwrap_or_default();
+        Own { items, first, places: &self.places }
+    }
+}
+
+/// An item that is borrowed for writing, with its id.
+type Item<'a, I, T> = (I, &'a mut T);
+/// Borrowed items by cell and id.
+pub(super) type Items<'a, I, T> = &'a mut [Option<Item<'a, I, T>>];
+
+/// The items of a cell.
 #[derive(Debug)]
 pub(super) struct Own<'p, I, T> {
-    items: Vec<(I, &'p mut T)>,
-    /// By id: its place in `items`, if it is there.
+    /// In the order of their ids.
+    items: Items<'p, I, T>,
+    /// The place of the first item.
+    first: u32,
     places: &'p [u32],
 }
 
 impl<'p, I: Id + Ord, T> Own<'p, I, T> {
-    /// Without items yet, with room for so many; `places` by id.
-    pub fn new(items: usize, places: &'p [u32]) -> Own<'p, I, T> {
-        Own { items: Vec::with_capacity(items), places }
-    }
-    /// Adds an item, whose id is greater than those before.
-    pub fn push(&mut self, id: I, item: &'p mut T) {
-        debug_assert!(self.items.last().is_none_or(|(last, _)| *last < id), "ascending");
-        debug_assert_eq!(self.places[id.index()] as usize, self.items.len(), "its place");
-        self.items.push((id, item));
-    }
     /// Gives the items of ascending ids, each once.
     pub fn ascending<'a>(&'a mut self) -> impl FnMut(I) -> Option<&'a mut T> + use<'a, 'p, I, T> {
-        let mut rest = self.items.iter_mut();
+        let mut rest = self.items.iter_mut().flatten();
         move |id| rest.find(|(own, _)| *own == id).map(|(_, item)| &mut **item)
     }
-    /// The place of `id`; that after the last one if it is not here.
+    /// Number of ids, also of other cells and of none.
+    const fn of_all(&self) -> usize {
+        self.places.len()
+    }
+    /// The index of `id` in `items`; that after the last one if it is not here.
     #[inline]
     fn place(&self, id: I) -> usize {
-        let place = self.places[id.index()] as usize;
-        if self.items.get(place).is_some_and(|(own, _)| *own == id) { place } else { self.items.len() }
+        let place = self.places[id.index()].wrapping_sub(self.first) as usize;
+        place.min(self.items.len())
     }
 }
 
@@ -128,14 +199,14 @@ impl<I: Id + Ord, T> Index<I> for Own<'_, I, T> {
     type Output = T;
     #[inline]
     fn index(&self, id: I) -> &T {
-        self.items[self.place(id)].1
+        self.items[self.place(id)].as_ref().map(|(_, item)| &**item).expect("each item is borrowed once")
     }
 }
 impl<I: Id + Ord, T> IndexMut<I> for Own<'_, I, T> {
     #[inline]
     fn index_mut(&mut self, id: I) -> &mut T {
         let place = self.place(id);
-        self.items[place].1
+        self.items[place].as_mut().map(|(_, item)| &mut **item).expect("each item is borrowed once")
     }
 }
 
@@ -157,36 +228,66 @@ impl Radio for OwnAir<'_, '_> {
     fn cell_transmits(&mut self, _: Tti, _: CellId, rbs: RbSet, boost: f32) {
         self.sent.push((rbs, boost));
     }
-    fn cells(&self) -> usize {
-        self.shared.cells()
+    fn shared(&self) -> &Shared {
+        self.shared
     }
-    fn prefetch_reports(&self, _: &[(UeId, u64)], _: usize) {}
+    #[inline]
+    fn radio(&self, ue: UeId) -> &UeRadio {
+        &self.ues[ue]
+    }
+    #[inline]
+    fn ues(&self) -> usize {
+        self.ues.of_all()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn own_items_are_found_by_their_ids() {
-        let mut all: IndexVec<UeId, u32> = (10..20).collect();
-        let places: Vec<u32> = (0..10).map(|id| id / 3).collect();
-        let mut own = Own::new(3, &places);
-        for (id, item) in all.ids().zip(all.iter_mut()).filter(|(id, _)| id.index() % 3 == 1) {
-            own.push(id, item);
-        }
-        own[UeId::from_index(4)] += 100;
-        assert_eq!([1, 4, 7].map(|i| own[UeId::from_index(i)]), [11, 114, 17]);
-        assert_eq!(all[UeId::from_index(4)], 114);
+    /// Of ten items those of ids that are no multiples of 5, in the cells 0, 1 and 2 by turns.
+    fn members() -> Members<UeId> {
+        let ids = (0..10).filter(|i| i % 5 != 0).map(|i| (UeId::from_index(i), CellId::from_index(i % 3)));
+        Members::new(ids.collect(), 10, 4)
     }
 
-    /// The UE 3 of another cell has the same place there.
+    #[test]
+    fn own_items_are_found_by_their_ids() {
+        let mut all: Vec<u32> = (10..20).collect();
+        let members = members();
+        let mut items = members.borrow(&mut all);
+        let mut rest = items.as_mut_slice();
+        let mut cells = Vec::from_iter((0..4).map(|i| members.split_off(CellId::from_index(i), &mut rest)));
+        assert!(rest.is_empty());
+        cells[1][UeId::from_index(4)] += 100;
+        let of = |cell: usize, ids: &[usize]| {
+            Vec::from_iter(ids.iter().map(|i| cells[cell][UeId::from_index(*i)]))
+        };
+        assert_eq!(of(0, &[3, 6, 9]), [13, 16, 19]);
+        assert_eq!(of(1, &[1, 4, 7]), [11, 114, 17]);
+        assert_eq!(of(2, &[2, 8]), [12, 18]);
+        assert_eq!(all[4], 114);
+    }
+
     #[test]
     #[should_panic(expected = "index out of bounds")]
     fn an_item_of_another_cell_is_out_of_reach() {
-        let mut all: IndexVec<UeId, u32> = (10..20).collect();
-        let mut own = Own::new(1, &[0; 10]);
-        own.push(UeId::from_index(2), &mut all[UeId::from_index(2)]);
-        let _ = own[UeId::from_index(3)];
+        let mut all: Vec<u32> = (10..20).collect();
+        let members = members();
+        let mut items = members.borrow(&mut all);
+        let mut rest = items.as_mut_slice();
+        let own = members.split_off(CellId::from_index(0), &mut rest);
+        let _ = own[UeId::from_index(1)];
+    }
+
+    #[test]
+    #[should_panic(expected = "index out of bounds")]
+    fn an_item_of_no_cell_is_out_of_reach() {
+        let mut all: Vec<u32> = (10..20).collect();
+        let members = members();
+        let mut items = members.borrow(&mut all);
+        let mut rest = items.as_mut_slice();
+        let own = members.split_off(CellId::from_index(0), &mut rest);
+        let _ = own[UeId::from_index(5)];
     }
 }

@@ -11,12 +11,11 @@ use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use super::measure::Memory;
 use crate::phy::air;
 
-/// Least number of UEs that are shared: waking a thread is assumed to take some ten microseconds
-/// (not measured), and a UE a few. Debug builds share fewer, so that tests with few UEs use threads
-/// too.
-pub(super) const UES: usize = if cfg!(debug_assertions) { 2 } else { 8 };
-/// Least number of cells that are shared.
-pub(super) const CELLS: usize = 2;
+/// Least number of UEs that are shared: some 100 µs of work, at 1 to 2 µs a UE. To wake a thread
+/// takes some 20 µs. Debug builds share fewer, so that tests with small networks use threads too.
+pub(super) const UES: usize = if cfg!(debug_assertions) { 2 } else { 64 };
+/// Least number of cells that are shared, at some 10 µs a cell with ten active UEs.
+pub(super) const CELLS: usize = if cfg!(debug_assertions) { 2 } else { 8 };
 
 /// Pieces of a thread's share: a thread that is done with its own takes those at the end of
 /// another's.
@@ -51,10 +50,15 @@ impl Team {
         Ok(Team { pool, workers: (0..threads).map(worker).collect(), process: std::process::id() })
     }
 
+    /// Number of threads.
+    pub fn size(&self) -> usize {
+        self.workers.len()
+    }
+
     /// Does `work` with each of `items`, and returns when all are done; in one thread if they are
-    /// fewer than `least`. Before each item `ahead` may prefetch for those that follow. Items at
-    /// the same place in the list are mostly done by the same thread, call after call, so that
-    /// their memory stays in its cache.
+    /// fewer than `least`. `ahead` may prefetch for the items of its list, of which the first is
+    /// next. Items at the same place in the list are mostly done by the same thread, call after
+    /// call, so that their memory stays in its cache.
     pub fn each<T: Send>(
         &mut self,
         items: &mut [T],
@@ -63,6 +67,7 @@ impl Team {
         work: impl Fn(&mut Worker, &mut T) + Sync,
     ) {
         let all = |worker: &mut Worker, mut items: &mut [T]| {
+            ahead(items);
             while let Some((item, rest)) = items.split_first_mut() {
                 ahead(rest);
                 work(worker, item);

@@ -358,6 +358,18 @@ impl<const WORDS: usize> Air<WORDS> {
         self.shared.carrier(cell)
     }
 
+    /// The state that UEs share.
+    #[inline]
+    pub const fn shared(&self) -> &Shared<WORDS> {
+        &self.shared
+    }
+
+    /// State of the radio of `ue`.
+    #[inline]
+    pub fn radio(&self, ue: UeId) -> &UeRadio<WORDS> {
+        &self.ues[ue]
+    }
+
     /// As [`UeRadio::prefetch`], for `ue`.
     #[inline]
     pub fn prefetch(&self, ue: UeId) {
@@ -370,13 +382,11 @@ impl<const WORDS: usize> Air<WORDS> {
         self.shared.prefetch_links(&self.ues[ue]);
     }
 
-    /// Prefetches the data from which the gains of the blocks `rbs` of the link of `ue` to its cell
-    /// in `tti` follow, after [`prefetch_links`](Self::prefetch_links).
+    /// As [`Shared::prefetch_values`], for `ue`.
     #[inline]
     pub fn prefetch_values(&self, tti: Tti, ue: UeId, rbs: RbSet<WORDS>) {
-        if self.shared.fading.is_some() && self.ues.len() * self.cells() > FEW {
-            let UeRadio { around, fading, .. } = &self.ues[ue];
-            around.rays.first().into_iter().for_each(|ray| fading.prefetch_values(ray.index, tti, rbs));
+        if self.ues.len() * self.cells() > FEW {
+            self.shared.prefetch_values(tti, &self.ues[ue], rbs);
         }
     }
 
@@ -532,6 +542,16 @@ impl<const WORDS: usize> Shared<WORDS> {
     pub fn prefetch_links(&self, ue: &UeRadio<WORDS>) {
         if self.fading.is_some() {
             ue.around.rays.iter().for_each(|ray| ue.fading.prefetch(ray.index));
+        }
+    }
+
+    /// Prefetches the data from which the gains of the blocks `rbs` of the link of `ue` to its cell
+    /// in `tti` follow, after [`prefetch_links`](Self::prefetch_links).
+    #[inline]
+    pub fn prefetch_values(&self, tti: Tti, ue: &UeRadio<WORDS>, rbs: RbSet<WORDS>) {
+        if self.fading.is_some() {
+            let UeRadio { around, fading, .. } = ue;
+            around.rays.first().into_iter().for_each(|ray| fading.prefetch_values(ray.index, tti, rbs));
         }
     }
 

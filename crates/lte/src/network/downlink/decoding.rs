@@ -94,6 +94,7 @@ impl DownlinkAir<'_> {
         let mut order: Vec<(UeId, usize)> = on_air.iter().enumerate().map(|(i, t)| (t.ue, i)).collect();
         order.sort_unstable();
         order.dedup_by_key(|(ue, _)| *ue);
+        let count_of_ues = self.links.len();
         let (shared, air) = self.air.split();
         let mut air = Deal::of(air);
         let mut links = Deal::of(self.links.iter_mut().into_slice());
@@ -112,9 +113,17 @@ impl DownlinkAir<'_> {
         });
         let mut shares: Vec<Share<'_>> = shares.collect();
         debug_assert_eq!(shares.iter().map(|s| s.on_air.len()).sum::<usize>(), on_air.len(), "each once");
+        // By cell: the thread that scheduled a cell mostly has the state of its UEs in its cache.
+        shares.sort_unstable_by_key(|share| share.first);
+        let prefetches = count_of_ues >= MANY;
+        let ahead = |shares: &[Share<'_>]| {
+            if prefetches {
+                prefetch_shares(tti, shared, &cells, shares);
+            }
+        };
         let work_out =
             |worker: &mut Worker, share: &mut Share<'_>| share.work_out(tti, shared, &cells, worker);
-        threads.each(&mut shares, team::UES, |_| {}, work_out);
+        threads.each(&mut shares, team::UES, ahead, work_out);
         let mut outcomes = vec![Outcome::default(); on_air.len()];
         for share in &shares {
             for (k, outcome) in share.outcomes.iter().take(share.on_air.len()).enumerate() {
@@ -158,6 +167,29 @@ impl Share<'_> {
             *to = receiver.receive(cells[t.cell], *t, same);
             same = Some(*to);
         }
+    }
+}
+
+/// As [`DownlinkAir::prefetch_values`], for `shares`, of which the first is next.
+fn prefetch_shares(
+    tti: Tti,
+    shared: &air::Shared,
+    cells: &IndexVec<CellId, CellSettings<'_>>,
+    shares: &[Share<'_>],
+) {
+    if let Some(share) = shares.get(EARLY - 1) {
+        share.air.prefetch();
+        prefetch(&share.ue.received);
+    }
+    if let Some(share) = shares.get(1) {
+        shared.prefetch_links(share.air);
+        let processes = share.on_air.iter().map(|t| t.process);
+        processes.filter_map(|process| share.ue.received_ref(process)).for_each(prefetch);
+    }
+    if let Some(share) = shares.first() {
+        let cell = share.on_air.first().map(|t| cells[t.cell]);
+        cell.into_iter().for_each(|cell| shared.prefetch_values(tti, share.air, cell.control.first()));
+        prefetch(&share.link.stats);
     }
 }
 
