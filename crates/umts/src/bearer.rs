@@ -265,6 +265,9 @@ impl Bearer {
     /// Passes on the output of `end`: SDUs that it delivers were pushed by its peer, those that it
     /// drops were pushed by itself (in UM the receiver drops those of its peer).
     fn settle<E: From<RlcEvent>>(&mut self, now: Instant, end: End, out: &mut BearerOutput<E>) {
+        if self.scratch.is_empty() {
+            return self.wake(now, end);
+        }
         let peer = end.peer();
         for sdu in self.scratch.delivered.drain(..) {
             let gone = self.open_sdus[peer.index()].leave(sdu.serial);

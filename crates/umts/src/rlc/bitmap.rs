@@ -76,16 +76,35 @@ impl SnSet {
 
     /// Inserts every number of `[from, to)` that is not in `except`.
     pub fn insert_range_except(&mut self, from: u64, to: u64, except: &SnSet) {
-        let mut c = from;
-        while c < to {
-            let (w, _) = Self::place(c);
-            let end = ((c | 63) + 1).min(to);
-            let high = if end & 63 == 0 { u64::MAX } else { (1 << (end & 63)) - 1 };
-            let mask = high & (u64::MAX << (c & 63));
+        for (w, mask) in masks(from, to) {
             self.words[w] |= mask & !except.words[w];
-            c = end;
         }
     }
+
+    /// Removes every number of `[from, to)`. Returns how many of them were members.
+    pub fn remove_range(&mut self, from: u64, to: u64) -> u32 {
+        let mut removed = 0;
+        for (w, mask) in masks(from, to) {
+            removed += (self.words[w] & mask).count_ones();
+            self.words[w] &= !mask;
+        }
+        removed
+    }
+}
+
+/// The words that have numbers of `[from, to)`, with the bits of these numbers.
+#[inline]
+fn masks(from: u64, to: u64) -> impl Iterator<Item = (usize, u64)> {
+    let mut c = from;
+    std::iter::from_fn(move || {
+        let (w, _) = SnSet::place(c);
+        let end = ((c | 63) + 1).min(to);
+        let high = if end & 63 == 0 { u64::MAX } else { (1 << (end & 63)) - 1 };
+        let mask = high & (u64::MAX << (c & 63));
+        let left = c < to;
+        c = end;
+        left.then_some((w, mask))
+    })
 }
 
 #[cfg(test)]
@@ -114,6 +133,12 @@ mod tests {
             s.insert_range_except(base + from, base + to, &e);
             let all: BTreeSet<u64> = members.iter().copied().chain((from..to).filter(|c| !except.contains(c))).collect();
             for c in 0..4095 { prop_assert_eq!(s.contains(base + c), all.contains(&c)); }
+            let gone = all.range(from..to.max(from)).count() as u32;
+            prop_assert_eq!(s.remove_range(base + from, base + to), gone);
+            for c in 0..4095 {
+                let stays = all.contains(&c) && !(from..to).contains(&c);
+                prop_assert_eq!(s.contains(base + c), stays);
+            }
         }
     }
 }

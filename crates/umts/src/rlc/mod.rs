@@ -157,6 +157,7 @@ impl Rlc {
         }
     }
     /// Receives a PDU from lower layers.
+    #[inline]
     pub fn receive(&mut self, now: Instant, pdu: &Pdu, out: &mut Output) {
         match (self, pdu) {
             (Rlc::Am(e), pdu) => e.receive(now, pdu, out),

@@ -43,6 +43,11 @@ pub struct Output {
 }
 
 impl Output {
+    /// True if the three lists are empty.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.delivered.is_empty() && self.dropped.is_empty() && self.events.is_empty()
+    }
     /// Empties the three lists and keeps their memory.
     pub fn clear(&mut self) {
         self.delivered.clear();

@@ -137,7 +137,26 @@ impl Segmenter {
 
     /// Builds the data field of PDU number `count`, `room` octets long. Concatenates as long as
     /// there is room for an octet of data, so that there is padding only when the buffer is empty.
+    #[inline]
     pub fn fill(&mut self, count: u64, room: u32) -> Segments {
+        // Most PDUs are full of octets of one SDU, which neither begins nor ends with them.
+        if self.untold_end.is_none()
+            && let Some(front) = self.sdus.get_mut(self.next)
+            && front.sdu.size - front.sent > room
+            && room > 0
+        {
+            let mut segments = Segments::new();
+            let (sdu, offset, len) = (front.sdu, front.sent, room as u16);
+            segments.push(Segment { sdu, offset, len, end: EndMark::None });
+            front.sent += room;
+            self.waiting -= Bytes(room.into());
+            return segments;
+        }
+        self.concatenate(count, room)
+    }
+
+    #[inline(never)]
+    fn concatenate(&mut self, count: u64, room: u32) -> Segments {
         let mut segments = Segments::new();
         let li = self.layout.li;
         let mut room = room;

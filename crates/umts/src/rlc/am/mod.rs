@@ -226,7 +226,12 @@ impl AmEntity {
         }
     }
 
+    #[inline]
     fn count_delivered(&mut self, out: &Output, from: usize) {
+        // Most PDUs complete no SDU.
+        if out.delivered.len() == from {
+            return;
+        }
         self.stats.sdus_out += (out.delivered.len() - from) as u64;
         self.stats.bytes_out += out.delivered[from..].iter().map(|s| u64::from(s.size)).sum::<u64>();
     }

@@ -40,28 +40,21 @@ impl Reassembly {
                 self.out_of_sync = segment.end == EndMark::None;
                 continue;
             }
-            let (sdu, got) = match self.partials.front_mut() {
-                Some(partial) => {
-                    partial.got += u32::from(segment.len);
-                    (partial.sdu, partial.got)
-                }
-                None => {
-                    let (sdu, got) = (segment.sdu, segment.len.into());
-                    if segment.end == EndMark::None {
-                        self.partials.push_back(Partial { sdu, got, ended: false, highest: 0 });
-                    }
-                    (sdu, got)
-                }
-            };
-            debug_assert_eq!(sdu.serial, segment.sdu.serial, "octets of two SDUs are mixed");
+            let (sdu, len) = (segment.sdu, u32::from(segment.len));
+            let mixed = self.partials.front().is_some_and(|partial| partial.sdu.serial != sdu.serial);
+            debug_assert!(!mixed, "octets of two SDUs are mixed");
             if segment.end == EndMark::None {
+                match self.partials.front_mut() {
+                    Some(partial) => partial.got += len,
+                    None => self.partials.push_back(Partial { sdu, got: len, ended: false, highest: 0 }),
+                }
                 continue;
             }
+            let (sdu, got) = self.partials.pop_front().map_or((sdu, len), |p| (p.sdu, p.got + len));
             // For decoded octets the previous PDU seemed to be full: its last octet was padding.
             let padded = segment.end == EndMark::PreviousShort && !segment.sdu.is_known();
             let size = got.saturating_sub(padded.into());
             debug_assert!(!sdu.is_known() || size == sdu.size, "an SDU lost octets");
-            self.partials.pop_front();
             out.delivered.push(Sdu { size, ..sdu });
         }
     }

@@ -54,6 +54,7 @@ impl Rx {
     }
 
     /// Receives a data PDU.
+    #[inline]
     pub fn receive(&mut self, now: Instant, pdu: &DataPdu, out: &mut Output, stats: &mut AmStats) {
         let d = u64::from(pdu.sn.distance_from(AmSn::new(self.vr_r as u32)));
         let count = self.vr_r + d;
@@ -101,32 +102,29 @@ impl Rx {
         if !self.cfg.in_sequence {
             self.deliver(count, segments, out);
         }
-        self.advance(out);
+        // While the first PDU of the window is missing, the others wait for it.
+        if count == self.vr_r {
+            self.advance(out);
+        }
     }
 
     /// Advances VR(R) to the first PDU that is missing, and reassembles the PDUs that it passes.
     fn advance(&mut self, out: &mut Output) {
-        while self.vr_r < self.vr_h && self.received.remove(self.vr_r) {
-            if self.cfg.in_sequence {
-                let skipped = self.skipped(self.vr_r);
-                let segments = self.window.front().and_then(Option::as_ref);
-                self.reassembly.in_sequence(segments.expect("received PDUs are kept"), skipped, out);
-                self.window.pop_front();
+        let (from, end) = (self.vr_r, self.received.next_missing(self.vr_r, self.vr_h).unwrap_or(self.vr_h));
+        self.received.remove_range(from, end);
+        self.vr_r = end;
+        if self.cfg.in_sequence {
+            let passed = (end - from) as usize;
+            for (count, segments) in (from..end).zip(self.window.range(..passed)) {
+                let segments = segments.as_ref().expect("received PDUs are kept");
+                self.reassembly.in_sequence(segments, skipped(self.skip, count), out);
             }
-            self.vr_r += 1;
-        }
-    }
-
-    /// How many ends in PDU `count` belong to discarded SDUs.
-    fn skipped(&self, count: u64) -> usize {
-        match self.skip {
-            Some((c, n)) if c == count => usize::from(n),
-            _ => 0,
+            self.window.drain(..passed);
         }
     }
 
     fn deliver(&mut self, count: u64, segments: &Segments, out: &mut Output) {
-        let skipped = self.skipped(count);
+        let skipped = skipped(self.skip, count);
         if self.cfg.in_sequence {
             self.reassembly.in_sequence(segments, skipped, out);
         } else {
@@ -194,5 +192,14 @@ impl Rx {
         self.window.clear();
         self.vr_r = hfn << 12;
         self.vr_h = self.vr_r;
+    }
+}
+
+/// How many ends in PDU `count` belong to discarded SDUs.
+#[inline]
+fn skipped(skip: Option<(u64, u8)>, count: u64) -> usize {
+    match skip {
+        Some((c, n)) if c == count => usize::from(n),
+        _ => 0,
     }
 }

@@ -330,11 +330,11 @@ impl Tx {
     }
 
     fn move_vt_a(&mut self, to: u64) {
-        while self.vt_a < to {
-            self.sent.pop_front();
-            self.acked.remove(self.vt_a);
-            self.retransmissions -= u32::from(self.retransmit.remove(self.vt_a));
-            self.vt_a += 1;
+        if self.vt_a < to {
+            self.sent.drain(..(to - self.vt_a) as usize);
+            self.acked.remove_range(self.vt_a, to);
+            self.retransmissions -= self.retransmit.remove_range(self.vt_a, to);
+            self.vt_a = to;
         }
         self.buffer.acknowledge(self.vt_a);
     }
