@@ -32,7 +32,7 @@ pub(super) struct Occasion {
     pub last_new: bool,
     /// No PDU is left in the retransmission buffer after this retransmission.
     pub last_retransmission: bool,
-    /// SDUs that end in this PDU, if it is new.
+    /// SDUs that end in this PDU, if it is new; 0 without Poll_SDU.
     pub sdus_ended: u32,
     /// PDUs of the window in use: VT(S) - VT(A) after this PDU.
     pub in_use: u64,

@@ -197,7 +197,9 @@ impl Tx {
     fn send_new(&mut self, now: Instant, stats: &mut AmStats) -> Pdu {
         let count = self.vt_s;
         let segments = self.buffer.fill(count, self.buffer.layout().payload);
-        let sdus_ended = segments.iter().filter(|s| s.end != EndMark::None).count() as u32;
+        // Counted for a poll by Poll_SDU alone.
+        let ends = |segments: &Segments| segments.iter().filter(|s| s.end != EndMark::None).count() as u32;
+        let sdus_ended = if self.cfg.poll_sdu > 0 { ends(&segments) } else { 0 };
         self.vt_s += 1;
         self.sent.push_back(Sent { segments: copy_of(&segments), vt_dat: 1, last: now, exhausted: false });
         stats.pdus_new += 1;
