@@ -129,6 +129,22 @@ impl Receiver {
         !self.waiting
     }
 
+    /// Sets the NAV of a device that is not the addressee.
+    #[inline]
+    pub fn reserve(&mut self, now: Instant, nav: Duration, check: Option<Duration>) {
+        let until = now.saturating_add(nav);
+        match check {
+            Some(check) if now.saturating_add(check) < until && self.nav < until => {
+                self.nav_full = until;
+                self.nav = self.nav.max(now.saturating_add(check));
+            }
+            _ => {
+                self.nav = self.nav.max(until);
+                self.nav_full = Instant::ZERO;
+            }
+        }
+    }
+
     /// Receives the start of a preamble that is strong enough to be detected: the receiver switches
     /// to it, stays with the present one, or can decode neither.
     #[inline]
@@ -194,6 +210,8 @@ pub struct Medium {
     put_off: Option<Instant>,
     /// Members whose idle period does not end with the PPDU of the follower.
     stay_idle: Vec<usize>,
+    /// Members with something to send whose idle period ends with the PPDU that begins.
+    interrupted: Vec<usize>,
     /// Transmissions in progress, and those that overlapped with one.
     pub on_air: Vec<Transmission>,
     spare: Vec<Vec<f64>>,
@@ -233,6 +251,7 @@ impl Medium {
             follower: None,
             put_off: None,
             stay_idle: Vec::new(),
+            interrupted: Vec::new(),
             on_air: Vec::new(),
             spare: Vec::new(),
             active: 0,
@@ -383,21 +402,45 @@ impl Medium {
         self.next_serial += 1;
         let mut powers_mw = self.spare.pop().unwrap_or_default();
         self.radios.receive(now, from, &mut powers_mw);
+        let sender = &mut self.receivers[from];
+        sender.bad &= !put_off.is_some_and(|since| sender.becomes_idle(since, self.energy_mw));
+        (sender.tx_until, sender.locked, sender.idle) = (end, None, false);
+        self.begin_at_receivers(serial, [now, end], &powers_mw, put_off);
+        let mut next_turn = self.next_turn.get();
+        for r in self.interrupted.drain(..).chain([from]) {
+            let before = self.due[r];
+            busy(r, &mut self.receivers[r], &mut self.due[r]);
+            next_turn = turn_moved(next_turn, before, self.due[r]);
+        }
+        self.next_turn.set(next_turn);
+        (ppdu.serial, ppdu.powers_mw) = (serial, powers_mw);
+        self.on_air.push(ppdu);
+        serial
+    }
+
+    /// The signals of a PPDU begin at all members that do not transmit. Separate from its callers,
+    /// as is [`end_at_receivers`](Self::end_at_receivers): most variables of these loops are then
+    /// in registers.
+    #[inline(never)]
+    fn begin_at_receivers(
+        &mut self,
+        serial: u64,
+        [now, end]: [Instant; 2],
+        powers_mw: &[f64],
+        put_off: Option<Instant>,
+    ) {
         let (detection_mw, energy_mw, sinr, capture) =
             (self.detection_mw, self.energy_mw, self.sinr, self.capture);
-        let mut next_turn = self.next_turn.get();
         let n = self.receivers.len();
-        let (due, powers, noises_mw) = (&mut self.due[..n], &powers_mw[..n], &self.radios.noises_mw()[..n]);
+        let (powers_mw, noises_mw) = (&powers_mw[..n], &self.radios.noises_mw()[..n]);
         for (r, receiver) in self.receivers.iter_mut().enumerate() {
-            if r == from {
+            let power_mw = powers_mw[r];
+            if receiver.tx_until > now {
+                receiver.power_mw += power_mw;
                 continue;
             }
-            let power_mw = powers[r];
             let put_off = put_off.is_some_and(|since| receiver.becomes_idle(since, energy_mw));
             receiver.power_mw += power_mw;
-            if receiver.tx_until > now {
-                continue;
-            }
             let detected = power_mw >= detection_mw;
             if detected {
                 receiver.sensed_until = receiver.sensed_until.max(end);
@@ -413,25 +456,51 @@ impl Medium {
             } else if receiver.idle && sensed {
                 receiver.idle = false;
                 if receiver.contends != 0 {
-                    let before = due[r];
-                    busy(r, receiver, &mut due[r]);
-                    next_turn = turn_moved(next_turn, before, due[r]);
+                    self.interrupted.push(r);
                 } else {
-                    debug_assert_eq!(due[r], Instant::MAX, "the turn of a member without anything to send");
+                    debug_assert_eq!(self.due[r], Instant::MAX, "the turn of one without anything to send");
                     receiver.counting = false;
                 }
             }
         }
-        let receiver = &mut self.receivers[from];
-        receiver.bad &= !put_off.is_some_and(|since| receiver.becomes_idle(since, energy_mw));
-        (receiver.tx_until, receiver.locked, receiver.idle) = (end, None, false);
-        let before = self.due[from];
-        busy(from, receiver, &mut self.due[from]);
-        next_turn = turn_moved(next_turn, before, self.due[from]);
-        self.next_turn.set(next_turn);
-        (ppdu.serial, ppdu.powers_mw) = (serial, powers_mw);
-        self.on_air.push(ppdu);
-        serial
+    }
+
+    /// The PPDU at place `i` ends at all members. Those that have received it without interference
+    /// and with an SINR at which nothing is lost have decoded it, and obey its reservation;
+    /// `unsure` gets the others that have received it, and the addressee.
+    #[inline(never)]
+    pub fn end_at_receivers(
+        &mut self,
+        now: Instant,
+        i: usize,
+        check: Option<Duration>,
+        unsure: &mut Vec<usize>,
+    ) {
+        let t = &self.on_air[i];
+        // With interference the SINR is to be computed.
+        let sure = if self.is_alone(i) { t.mode.sure() } else { f64::INFINITY };
+        let (serial, to, start, nav) = (t.serial, t.to.unwrap_or(usize::MAX), t.start, t.nav);
+        let detection_mw = self.detection_mw;
+        let n = self.receivers.len();
+        let (powers_mw, noises_mw) = (&t.powers_mw[..n], &self.radios.noises_mw()[..n]);
+        // The transmitter has received nothing, with a power of zero.
+        for (r, receiver) in self.receivers.iter_mut().enumerate() {
+            let power_mw = powers_mw[r];
+            if receiver.locked.is_none_or(|(other, ..)| other != serial) {
+                // Its preamble kept the medium busy, and the PPDU could not be decoded.
+                if power_mw >= detection_mw && receiver.tx_until <= start && !receiver.idle {
+                    receiver.bad = true;
+                }
+                continue;
+            }
+            receiver.locked = None;
+            if r == to || power_mw / noises_mw[r] < sure {
+                unsure.push(r);
+                continue;
+            }
+            receiver.bad = false;
+            receiver.reserve(now, nav, check);
+        }
     }
 
     /// Ends the signal: received powers decrease. The transmission is kept for those with which it
@@ -470,7 +539,7 @@ impl Medium {
     }
 
     /// True if no other transmission overlapped with that at place `i`.
-    pub fn is_alone(&self, i: usize) -> bool {
+    fn is_alone(&self, i: usize) -> bool {
         let t = &self.on_air[i];
         self.on_air.iter().all(|o| o.serial == t.serial || o.start >= t.end || o.end <= t.start)
     }

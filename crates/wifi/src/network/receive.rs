@@ -1,6 +1,6 @@
 //! The end of a PPDU: the receivers that decode it, and the next step of each.
 
-use lasthop_units::{Duration, Instant, StationId};
+use lasthop_units::{Instant, StationId};
 
 use super::agenda::Event;
 use super::exchange::Answer;
@@ -16,33 +16,9 @@ impl Wlan {
         self.contention().catch_up(m);
         let i = self.media[m].end(serial);
         let medium = &mut self.media[m];
-        let alone = medium.is_alone(i);
-        let rts = medium.on_air[i].frame == Frame::Rts;
-        let check = rts.then(|| medium.nav_check(i, self.air.compat));
-        let t = &medium.on_air[i];
-        let (from, to, start, nav, sure) = (t.from, t.to, t.start, t.nav, t.mode.sure());
-        let n = medium.receivers.len();
-        let (powers_mw, noises_mw) = (&t.powers_mw[..n], &medium.radios.noises_mw()[..n]);
-        for (r, receiver) in medium.receivers.iter_mut().enumerate() {
-            if r == from {
-                continue;
-            }
-            let (power_mw, noise_mw) = (powers_mw[r], noises_mw[r]);
-            if receiver.locked.is_none_or(|(other, ..)| other != serial) {
-                // Its preamble kept the medium busy, and the PPDU could not be decoded.
-                if power_mw >= medium.detection_mw && receiver.tx_until <= start && !receiver.idle {
-                    receiver.bad = true;
-                }
-                continue;
-            }
-            receiver.locked = None;
-            if to == Some(r) || !alone || power_mw / noise_mw < sure {
-                self.unsure.push(r);
-                continue;
-            }
-            receiver.bad = false;
-            reserve(receiver, now, nav, check);
-        }
+        let (to, nav, frame) = (medium.on_air[i].to, medium.on_air[i].nav, medium.on_air[i].frame);
+        let check = (frame == Frame::Rts).then(|| medium.nav_check(i, self.air.compat));
+        medium.end_at_receivers(now, i, check, &mut self.unsure);
         // Each receiver has its own draws: their order does not matter.
         let mut received = false;
         while let Some(r) = self.unsure.pop() {
@@ -53,7 +29,7 @@ impl Wlan {
             if to == Some(r) {
                 received = ok;
             } else if ok {
-                reserve(receiver, now, nav, check);
+                receiver.reserve(now, nav, check);
             }
         }
         self.after(now, m, i, received, out);
@@ -222,22 +198,6 @@ impl Wlan {
             let Some(at) = queue.reorder.poll_at() else { return };
             queue.wake = Some(at);
             self.agenda.schedule(at, Event::Reorder { station, end, category });
-        }
-    }
-}
-
-/// Sets the NAV of a device that is not the addressee.
-#[inline]
-fn reserve(receiver: &mut super::medium::Receiver, now: Instant, nav: Duration, check: Option<Duration>) {
-    let until = now.saturating_add(nav);
-    match check {
-        Some(check) if now.saturating_add(check) < until && receiver.nav < until => {
-            receiver.nav_full = until;
-            receiver.nav = receiver.nav.max(now.saturating_add(check));
-        }
-        _ => {
-            receiver.nav = receiver.nav.max(until);
-            receiver.nav_full = Instant::ZERO;
         }
     }
 }
