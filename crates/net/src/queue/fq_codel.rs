@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use lasthop_engine::{Draw, Purpose};
-use lasthop_units::{Bytes, Duration, Id, Instant};
+use lasthop_units::{Bytes, Duration, FlowId, Id, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -110,6 +110,8 @@ pub struct FqCodel {
     /// Which of `queues` serves a hash value; [`NONE`]: none yet. A queue once made is kept with
     /// its CoDel state.
     buckets: Vec<u16>,
+    /// The flow of the packet before, and its queue: most packets follow one of the same flow.
+    last: Option<(FlowId, u16)>,
     queues: Vec<FlowQueue>,
     new: VecDeque<u16>,
     old: VecDeque<u16>,
@@ -138,6 +140,7 @@ impl FqCodel {
             limit: config.limit(),
             hash: Draw::new(site.seed, Purpose::Aqm, site.entity),
             buckets: vec![NONE; config.flows as usize],
+            last: None,
             queues: Vec::new(),
             new: VecDeque::new(),
             old: VecDeque::new(),
@@ -149,12 +152,18 @@ impl FqCodel {
     /// The queue of a flow: RFC 8290 section 4.1.1 hashes the 5-tuple with a random number; a
     /// flow's number represents its 5-tuple here.
     fn queue_of(&mut self, item: &Item) -> u16 {
+        if let Some((flow, n)) = self.last
+            && flow == item.flow
+        {
+            return n;
+        }
         let bucket = (self.hash.bits(item.flow.index() as u64) % self.buckets.len() as u64) as usize;
         if self.buckets[bucket] == NONE {
             self.buckets[bucket] = self.queues.len() as u16;
             let codel = CoDel::new(self.codel);
             self.queues.push(FlowQueue { fifo: Fifo::default(), codel, credits: 0, listed: false });
         }
+        self.last = Some((item.flow, self.buckets[bucket]));
         self.buckets[bucket]
     }
 
@@ -224,12 +233,14 @@ impl Discipline for FqCodel {
             let n = *if from_new { &self.new } else { &self.old }.front()?;
             let queue = &mut self.queues[usize::from(n)];
             if queue.credits <= 0 {
-                queue.credits += self.quantum;
-                // Alone on the list of old queues it stays where it is.
                 if from_new || self.old.len() > 1 {
+                    queue.credits += self.quantum;
                     self.move_head(from_new, true);
+                    continue;
                 }
-                continue;
+                // Alone on the list of old queues it has one turn after the other, until it has
+                // credits.
+                queue.credits += self.quantum * (1 - queue.credits / self.quantum);
             }
             if let Some(item) = self.serve(n, now, drops, marked) {
                 self.queues[usize::from(n)].credits -= i64::from(item.size);
@@ -269,7 +280,6 @@ impl Discipline for FqCodel {
 mod tests {
     use super::*;
     use crate::testing::item;
-    use lasthop_units::FlowId;
 
     fn of(flow: usize, n: usize, size: u32) -> Item {
         Item { flow: FlowId::from_index(flow), ..item(n, size) }
@@ -301,6 +311,22 @@ mod tests {
         let (large, small) = (bytes(0, 1500), bytes(1, 500));
         // Deficit round robin: never further apart than a quantum and a packet.
         assert!((large - small).abs() <= 1514 + 1500, "{large} {small}");
+    }
+
+    /// With a quantum of 100 B a flow alone has fifteen turns between two packets of 1500 B: its
+    /// credits are 100 again, then -1400. A flow that arrives meanwhile is served first, and the
+    /// first one then waits for its turns.
+    #[test]
+    fn a_flow_alone_has_its_turns_at_once() {
+        let mut q = fq(&FqCodelConfig { quantum: Bytes(100), ..FqCodelConfig::default() });
+        let mut drops = Vec::new();
+        (0..9).for_each(|n| q.enqueue(Instant(0), of(0, n, 1500), &mut drops, &mut 0));
+        for _ in 0..4 {
+            assert_eq!(drain(&mut q, 1), [0]);
+            assert_eq!(q.queues[0].credits, -1400);
+        }
+        (0..3).for_each(|n| q.enqueue(Instant(0), of(1, n, 100), &mut drops, &mut 0));
+        assert_eq!(drain(&mut q, 4), [1, 1, 1, 0]);
     }
 
     /// The sparse-flow optimisation: a flow that returns after its queue has emptied is new, and is
