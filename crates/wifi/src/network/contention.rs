@@ -107,16 +107,21 @@ impl Contention<'_> {
     }
 
     /// Activates a contender that has got data to send.
+    #[inline]
     pub fn activate(&mut self, now: Instant, d: usize, contender: usize) {
+        if !self.devices[d].contenders[contender].pending {
+            self.begin_to_contend(now, d, contender);
+        }
+    }
+
+    fn begin_to_contend(&mut self, now: Instant, d: usize, contender: usize) {
         self.catch_up_at(d);
         let device = &mut self.devices[d];
         let medium = &mut self.media[device.medium];
         let receiver = &mut medium.receivers[device.member];
         receiver.contends |= 1 << contender;
         let c = &mut device.contenders[contender];
-        if std::mem::replace(&mut c.pending, true) {
-            return;
-        }
+        c.pending = true;
         if receiver.counting {
             // The medium may have been idle for long: then the contender transmits at once (clause
             // 10.22.2.2).

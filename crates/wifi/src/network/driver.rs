@@ -12,13 +12,23 @@ use crate::mac::Category;
 impl Wlan {
     /// Lets the driver of an access point take the packets of a category that it may. Without a
     /// driver's queue this has no effect.
+    #[inline]
     pub(super) fn fill_driver(&mut self, now: Instant, d: usize, category: Category, out: &mut WlanOutput) {
-        let BufferConfig::FqCodel(config @ StationFqCodel { driver: Some(driver), .. }) =
+        if let BufferConfig::FqCodel(config @ StationFqCodel { driver: Some(driver), .. }) =
             &self.aps[self.devices[d].ap].config.buffer
-        else {
-            return;
-        };
-        let (config, driver) = (*config, *driver);
+        {
+            self.pass_to_driver(now, d, category, (*config, *driver), out);
+        }
+    }
+
+    fn pass_to_driver(
+        &mut self,
+        now: Instant,
+        d: usize,
+        category: Category,
+        (config, driver): (StationFqCodel, DriverQueue),
+        out: &mut WlanOutput,
+    ) {
         let ac = category.index();
         let mut room = {
             let below = |s: &StationId| {

@@ -353,30 +353,42 @@ impl Wlan {
         self.links[station].devices[end.index()]
     }
 
+    #[inline]
     fn queue(&mut self, station: StationId, end: End, category: Category) -> &mut TxQueue {
-        let link = &mut self.links[station];
-        let place = &mut link.tx_queues[end.index()][category.index()];
-        if place.is_none() {
-            let ap = &self.aps[link.ap].config;
-            let buffer = match end {
-                End::Ap => ap.buffer,
-                End::Station => BufferConfig::PerStation { packets: self.stations[station].packets },
-            };
-            let entity =
-                1 << 40 | (station.index() as u64) << 8 | (end.index() << 2 | category.index()) as u64;
-            let site = Site { seed: self.seed, entity, rate: None };
-            let mut queue = TxQueue::new(&buffer, site, ap.reorder_timeout);
-            let aggregates = ap.standard.qos() && ap.aggregation.ampdu;
-            if ap.start == InitialState::Associated && aggregates {
-                queue.originator.agreement = crate::mac::Agreement::Agreed;
-            }
-            return place.insert(Box::new(queue));
+        if self.links[station].tx_queues[end.index()][category.index()].is_none() {
+            self.make_queue(station, end, category);
         }
+        let place = &mut self.links[station].tx_queues[end.index()][category.index()];
         place.as_mut().unwrap_or_else(|| unreachable!("made above"))
     }
 
+    #[cold]
+    fn make_queue(&mut self, station: StationId, end: End, category: Category) {
+        let link = &mut self.links[station];
+        let ap = &self.aps[link.ap].config;
+        let buffer = match end {
+            End::Ap => ap.buffer,
+            End::Station => BufferConfig::PerStation { packets: self.stations[station].packets },
+        };
+        let entity = 1 << 40 | (station.index() as u64) << 8 | (end.index() << 2 | category.index()) as u64;
+        let site = Site { seed: self.seed, entity, rate: None };
+        let mut queue = TxQueue::new(&buffer, site, ap.reorder_timeout);
+        let aggregates = ap.standard.qos() && ap.aggregation.ampdu;
+        if ap.start == InitialState::Associated && aggregates {
+            queue.originator.agreement = crate::mac::Agreement::Agreed;
+        }
+        link.tx_queues[end.index()][category.index()] = Some(Box::new(queue));
+    }
+
     /// Reports the packets that a queue has dropped.
+    #[inline]
     fn report_lost(&mut self, now: Instant, station: StationId, end: End, out: &mut WlanOutput) {
+        if !self.lost.dropped.is_empty() || !self.lost.old.is_empty() {
+            self.pass_lost(now, station, end, out);
+        }
+    }
+
+    fn pass_lost(&mut self, now: Instant, station: StationId, end: End, out: &mut WlanOutput) {
         for d in self.lost.dropped.drain(..) {
             let cause = match d.cause {
                 lasthop_net::DropCause::Aqm => DropCause::Aqm,
