@@ -92,6 +92,8 @@ struct Flight {
 pub(crate) struct Wire {
     model: WireModel,
     flights: VecDeque<Flight>,
+    /// The arrival of the first of them; [`Instant::MAX`] without one.
+    next: Instant,
     last_arrival: Instant,
     outcome: Draw,
     jitter: Draw,
@@ -110,6 +112,7 @@ impl Wire {
         let mut wire = Wire {
             model,
             flights: VecDeque::new(),
+            next: Instant::MAX,
             last_arrival: Instant::ZERO,
             outcome: Draw::new(seed, Purpose::PipeLoss, entity),
             jitter: Draw::new(seed, Purpose::PipeJitter, entity),
@@ -170,6 +173,7 @@ impl Wire {
             arrival = self.last_arrival;
         }
         self.last_arrival = arrival;
+        self.next = self.next.min(arrival);
         self.flights.push_back(Flight { arrival, item, outcome });
     }
 
@@ -215,6 +219,7 @@ impl Wire {
     /// A packet may arrive before the last one. Ties stay in the order of sending.
     #[inline(never)]
     fn overtake(&mut self, flight: Flight) {
+        self.next = self.next.min(flight.arrival);
         let place = self.flights.partition_point(|f| f.arrival <= flight.arrival);
         self.flights.insert(place, flight);
     }
@@ -270,18 +275,17 @@ impl Wire {
     /// The time at which the next packet arrives or is lost.
     #[inline]
     pub fn poll_at(&self) -> Option<Instant> {
-        self.flights.front().map(|f| f.arrival)
+        (!self.flights.is_empty()).then_some(self.next)
     }
 
     /// Passes on the packets that have arrived by `now`. Returns their bytes, copies not counted.
     #[inline(always)]
     pub fn deliver(&mut self, now: Instant, out: &mut PipeOut) -> u64 {
         let mut bytes = 0;
-        while let Some(flight) = self.flights.front()
-            && flight.arrival <= now
+        while self.next <= now
+            && let Some(Flight { arrival, item, outcome }) = self.flights.pop_front()
         {
-            let Flight { arrival, item, outcome } = *flight;
-            self.flights.pop_front();
+            self.next = self.flights.front().map_or(Instant::MAX, |f| f.arrival);
             let size = u64::from(item.size);
             self.bytes -= size;
             if let Outcome::Dies(cause) = outcome {
