@@ -61,6 +61,10 @@ impl Scoreboard {
             return 0;
         }
         let first = self.ranges.partition_point(|r| r.1 < start);
+        // Most blocks repeat those of the ACK before (RFC 2018 section 4).
+        if self.ranges.get(first).is_some_and(|r| r.0 <= start && end <= r.1) {
+            return 0;
+        }
         let mut merged = (start, end);
         let (mut last, mut known, mut below) = (first, 0, 0);
         while let Some(&r) = self.ranges.get(last).filter(|r| r.0 <= end) {
