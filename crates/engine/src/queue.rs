@@ -100,7 +100,7 @@ impl<E: Copy> EventQueue<E> {
     ///
     /// # Panics
     /// In debug builds if `at` is in the past: time never moves back.
-    #[inline]
+    #[inline(always)] // nearly every call is that of one function
     pub fn schedule(&mut self, at: Instant, class: Class, event: E) {
         debug_assert!(at >= self.now, "event at {at} scheduled in the past of {}", self.now);
         let order = (u64::from(class as u8) << SEQ_BITS) | self.seq;

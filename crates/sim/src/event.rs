@@ -50,6 +50,7 @@ pub enum Clock {
 
 impl Event {
     /// The event's place among those of the same instant.
+    #[inline(always)] // known to the compiler where an event is scheduled
     pub const fn class(self) -> Class {
         match self {
             Event::Change(_) | Event::When(_) => Class::Control,
@@ -83,14 +84,14 @@ impl Wake {
         if let Some(want) = want
             && self.pending.is_none_or(|at| want < at)
         {
-            self.schedule(queue, want, event);
+            self.schedule(queue, want, event.class(), event);
         }
     }
 
     #[inline(never)]
-    fn schedule(&mut self, queue: &mut EventQueue<Event>, want: Instant, event: Event) {
+    fn schedule(&mut self, queue: &mut EventQueue<Event>, want: Instant, class: Class, event: Event) {
         let at = want.max(queue.now());
-        queue.schedule(at, event.class(), event);
+        queue.schedule(at, class, event);
         self.pending = Some(at);
     }
 
