@@ -52,7 +52,8 @@ impl World {
         let external = Externals::of(spec, &builder.wiring, std::mem::take(&mut builder.kernel));
         let end = Instant::ZERO + spec.scenario.duration;
         let first = first_events(scenario, &builder.starts, &hinters, &probes);
-        let Builder { wiring, flows, .. } = builder;
+        let Builder { wiring, mut flows, .. } = builder;
+        flows.iter_mut().for_each(|flow| flow.find_ports(&routes));
         let mut world = World {
             queue: EventQueue::new(),
             end,

@@ -515,6 +515,7 @@ impl Outside<'_> {
         let mut flow = Flow::new(name, REAL, [from, to], app, Transport::real(transport));
         flow.data_end = End::A;
         flow.started = Some(now);
+        flow.find_ports(&self.0.routes);
         flow.note(&mut self.0.probes, now, "flow-start", None, "");
         let id = self.0.flows.push(flow);
         self.0.monitor.add_flow();

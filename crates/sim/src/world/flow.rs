@@ -7,6 +7,7 @@ use super::control::{ControlWatch, Seen};
 use super::limit::LimitTrack;
 use crate::event::{End, Wake};
 use crate::probe::Probes;
+use crate::route::{Port, Routes};
 use crate::transport::{Relays, SenderTotals, Shown, Transport};
 
 /// A transport flow with both its ends.
@@ -16,6 +17,8 @@ pub struct Flow {
     pub(crate) group: Box<str>,
     /// Node of end A (opened the flow) and of end B.
     pub(super) nodes: [NodeId; 2],
+    /// The port of each end towards the other: routes do not change during a run.
+    pub(super) ports: [Option<Port>; 2],
     /// The end that sends the bulk of the data: the flow statistics concern its direction.
     pub(crate) data_end: End,
     pub(crate) app: App,
@@ -102,6 +105,7 @@ impl Flow {
             name: name.into(),
             group: group.into(),
             nodes,
+            ports: [None; 2],
             data_end: app.data_end(),
             app,
             app_wake: Wake::default(),
@@ -120,6 +124,11 @@ impl Flow {
             limit: None,
             control: None,
         }
+    }
+    /// Looks up the ports of its ends, once all routes are known.
+    pub(super) fn find_ports(&mut self, routes: &Routes) {
+        let [a, b] = self.nodes;
+        self.ports = [routes.port(a, b), routes.port(b, a)];
     }
     /// Carries out a change of its application; the resulting actions are appended to `actions`.
     /// Returns false if the flow is a copy and has no application.

@@ -28,7 +28,7 @@ impl World {
         let f = &mut self.flows[flow];
         let again = f.transport.sends_again(from, &payload);
         let ecn = payload.ecn();
-        let (src, dst) = (f.node(from), f.node(from.other()));
+        let (src, dst, port) = (f.node(from), f.node(from.other()), f.ports[from as usize]);
         let takes_time = f.processing.is_some();
         if from == f.data_end {
             self.monitor.sent(now, flow, size);
@@ -60,7 +60,7 @@ impl World {
         if src == dst {
             return self.arrive(now, src, id);
         }
-        self.leave(now, src, self.routes.port(src, dst), id);
+        self.leave(now, src, port, id);
     }
 
     /// Delays the packet at its source (`scenario.jitter`). Separate from [`send`](Self::send), so
@@ -80,11 +80,16 @@ impl World {
     /// Forwards a packet at `node`: to a port, or up to the transport.
     #[inline]
     pub(super) fn forward(&mut self, now: Instant, node: NodeId, id: PacketId) {
-        let packet = &self.packets[id];
-        if packet.dst == node {
+        self.forward_to(now, node, id, self.packets[id].dst);
+    }
+
+    /// The same with the packet's destination, where it is known.
+    #[inline(always)]
+    fn forward_to(&mut self, now: Instant, node: NodeId, id: PacketId, dst: NodeId) {
+        if dst == node {
             return self.arrive(now, node, id);
         }
-        self.leave(now, node, self.routes.port(node, packet.dst), id);
+        self.leave(now, node, self.routes.port(node, dst), id);
     }
 
     /// Sends a packet from `node` through `port`.
@@ -131,11 +136,13 @@ impl World {
         let mut i = 0;
         while let Some((packet, ecn)) = self.output.arrived(i) {
             i += 1;
-            self.packets[packet].ecn = ecn;
+            let p = &mut self.packets[packet];
+            p.ecn = ecn;
+            let dst = p.dst;
             if self.watched {
                 self.observe(now, ObservationPoint::Exit(id), packet);
             }
-            self.forward(now, node, packet);
+            self.forward_to(now, node, packet, dst);
         }
         self.output.clear_arrived();
     }
@@ -225,17 +232,18 @@ impl World {
     /// Processes a packet that has reached its destination node.
     #[inline]
     fn arrive(&mut self, now: Instant, node: NodeId, id: PacketId) {
-        if self.packets[id].fragment.is_some() {
-            return self.reassemble(now, node, id);
-        }
-        if self.watched {
+        if self.watched && self.packets[id].fragment.is_none() {
             self.observe(now, ObservationPoint::Destination(node), id);
         }
         let packet = &mut self.packets[id];
+        if packet.fragment.is_some() {
+            return self.reassemble(now, node, id);
+        }
         self.account.delivered.add(packet.size);
         let (flow, ecn, sent, end) = (packet.flow, packet.ecn, packet.sent, packet.payload.to());
         let f = &mut self.flows[flow];
-        if end == f.data_end {
+        let to_sender = end == f.data_end;
+        if to_sender {
             f.reverse.received(packet.size);
         } else {
             f.marked += u64::from(ecn == Ecn::Ce);
@@ -245,7 +253,7 @@ impl World {
         match f.transport.handle_packet(now, &mut packet.payload, ecn) {
             Arrived::Taken => {
                 self.packets.discard(id);
-                self.on_taken(now, flow, end);
+                self.on_taken(now, flow, end, to_sender);
             }
             Arrived::Datagram(message) => {
                 self.packets.discard(id);

@@ -60,14 +60,15 @@ impl World {
         }
     }
 
-    /// Processes a packet that the connection has received at an end.
+    /// Processes a packet that the connection has received at an end; `to_sender`: at the one that
+    /// sends the data.
     #[inline]
-    pub(super) fn on_taken(&mut self, now: Instant, flow: FlowId, end: End) {
-        if self.probes.sampling.senders && end == self.flows[flow].data_end {
+    pub(super) fn on_taken(&mut self, now: Instant, flow: FlowId, end: End, to_sender: bool) {
+        if self.probes.sampling.senders && to_sender {
             self.watch_control(now, flow, Moment::Arrival);
         }
         self.service(now, flow, end);
-        if end == self.flows[flow].data_end {
+        if to_sender {
             self.flows[flow].watch_sender(&mut self.probes, now);
         }
     }
@@ -84,8 +85,6 @@ impl World {
     /// calls the application, sets the timer. Repeats until nothing is left, because the
     /// application's answer may cause further sending.
     pub(super) fn service(&mut self, now: Instant, flow: FlowId, end: End) {
-        // The applications of a split flow belong to its first connection.
-        let owner = self.flows[flow].connection(flow, End::A);
         loop {
             self.transmit(now, flow, end);
             if self.flows[flow].leg.is_some()
@@ -96,19 +95,21 @@ impl World {
                 }
                 break;
             }
-            self.on_transport_events(now, flow, owner, end);
+            self.on_transport_events(now, flow, end);
             if self.app_actions.is_empty() {
                 break;
             }
-            self.do_app_actions_at(now, owner, Some(end));
+            self.do_app_actions_at(now, self.flows[flow].connection(flow, End::A), Some(end));
         }
         if self.probes.sampling.senders && end == self.flows[flow].data_end {
             self.watch_control(now, flow, Moment::Other);
         }
-        if let Some(fault) = self.flows[flow].transport.set_clock(&mut self.queue, flow, end) {
+        let f = &mut self.flows[flow];
+        if let Some(fault) = f.transport.set_clock(&mut self.queue, flow, end) {
             self.fault.get_or_insert_with(|| Box::new(Error::Policy(fault)));
         }
-        let f = &mut self.flows[owner];
+        let owner = f.connection(flow, End::A);
+        let f = if owner == flow { f } else { &mut self.flows[owner] };
         f.app_wake.ensure(&mut self.queue, f.app.poll_at(), Event::App(owner));
         if self.probes.limits.is_some() {
             self.flows[flow].watch_limit(&mut self.probes, now, end);
@@ -125,19 +126,23 @@ impl World {
 
     /// Passes the events and the progress of an endpoint to its application and the tables.
     #[inline]
-    fn on_transport_events(&mut self, now: Instant, flow: FlowId, owner: FlowId, end: End) {
+    fn on_transport_events(&mut self, now: Instant, flow: FlowId, end: End) {
+        let f = &mut self.flows[flow];
         // Most calls find no event: this path queries the transport only once.
-        if let Some((fresh, room)) = self.flows[flow].transport.quiet(end) {
-            let app = &mut self.flows[owner].app;
+        if f.leg.is_none()
+            && let Some((fresh, room)) = f.transport.quiet(end)
+        {
             if fresh > 0 {
-                app.on_delivered(now, end, fresh, &mut self.app_actions);
+                f.app.on_delivered(now, end, fresh, &mut self.app_actions);
             }
             // See below.
             if room > 0 && self.app_actions.is_empty() {
-                app.on_writable(now, end, room, &mut self.app_actions);
+                f.app.on_writable(now, end, room, &mut self.app_actions);
             }
             return;
         }
+        // The applications of a split flow belong to its first connection.
+        let owner = f.connection(flow, End::A);
         while let Some(report) = self.flows[flow].transport.poll_event(end) {
             let f = &mut self.flows[owner];
             match report.event {
