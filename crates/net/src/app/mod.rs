@@ -331,6 +331,13 @@ impl App {
         self.streams.set_room(end, free, out);
     }
 
+    /// As [`on_writable`](Self::on_writable), with the room of its last call, of which nothing was
+    /// used since.
+    #[inline]
+    pub fn on_still_writable(&mut self, end: End, out: &mut Vec<Action>) {
+        self.streams.use_room(end, out);
+    }
+
     /// The send buffer did not take the last `bytes` of the write at `end`: a buffer that counts
     /// packets, too, may have less space than it announced. They are written when there is space
     /// again, and the close of the stream waits for them.

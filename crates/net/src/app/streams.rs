@@ -111,8 +111,13 @@ impl Streams {
     /// written: this check is inlined into the caller.
     #[inline]
     pub fn set_room(&mut self, end: End, free: u64, out: &mut Vec<Action>) {
-        let side = &mut self.sides[end as usize];
-        side.room = free;
+        self.sides[end as usize].room = free;
+        self.use_room(end, out);
+    }
+    /// Writes what waits, and closes after it.
+    #[inline]
+    pub fn use_room(&mut self, end: End, out: &mut Vec<Action>) {
+        let side = &self.sides[end as usize];
         if side.wanted > 0 || side.closing {
             self.pump(end, out);
         }

@@ -48,6 +48,21 @@ fn bulk_writes_whatever_room_there_is_and_never_more() {
     assert_eq!((out, a.is_running()), (vec![Action::Close { end: End::A }], false));
 }
 
+/// Room that is known is used by the end of a stream, too, which needs none.
+#[test]
+fn known_room_is_used_as_it_was_told() {
+    let file = AppConfig::File(FileConfig { size: Bytes(4000), ..FileConfig::default() });
+    let (mut a, mut out) = (app(file, Service::Stream), Vec::new());
+    a.start(ms(0), &mut out);
+    a.on_established(ms(10), &mut out);
+    a.on_still_writable(End::A, &mut out);
+    assert_eq!(out, [], "there was no room");
+    a.on_writable(ms(10), End::A, 9000, &mut out);
+    let before = out.len();
+    a.on_still_writable(End::A, &mut out);
+    assert_eq!((out[0], out.len()), (Action::Write { end: End::A, bytes: 4000 }, before));
+}
+
 /// A pause holds back data for which there is room, and the end of the stream with it.
 #[test]
 fn a_paused_file_continues_at_its_position() {

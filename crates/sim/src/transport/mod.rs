@@ -157,6 +157,15 @@ pub enum Arrived {
     Real,
 }
 
+/// The octets that the application at an end may write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Their number.
+    pub octets: u64,
+    /// The application was informed of them before, and has written nothing since.
+    pub known: bool,
+}
+
 /// An event of a connection at one of its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionEvent {
@@ -369,16 +378,23 @@ impl Transport {
     }
     /// The results for the application of an end without an event: octets that have arrived in
     /// order since the last call ([`take_delivered`](Self::take_delivered)), and octets that may be
-    /// written ([`room`](Self::room)). In most calls there is no event, and this dispatches once by
-    /// kind of transport.
+    /// written ([`room`](Self::room)), of which the caller informs the application. In most calls
+    /// there is no event, and this dispatches once by kind of transport.
     #[inline(always)]
-    pub fn quiet(&mut self, end: End) -> Option<(u64, u64)> {
+    pub fn quiet(&mut self, end: End) -> Option<(u64, Room)> {
         let Transport::Tcp(connection) = self else { return None };
         let socket = connection.socket_mut(end);
         if socket.has_events() {
             return None;
         }
-        Some((socket.take_delivered(), socket.room()))
+        Some((socket.take_delivered(), socket.inform()))
+    }
+    /// The application of an end was not informed of the room that [`quiet`](Self::quiet) returned.
+    #[cold]
+    pub fn inform_again(&mut self, end: End) {
+        if let Some(socket) = self.socket_mut(end) {
+            socket.inform_again();
+        }
     }
     /// Returns the next event of an end.
     #[inline(always)]

@@ -9,7 +9,7 @@ use lasthop_units::{Duration, Instant, Seq, StreamOffset};
 use serde_json::{Value, json};
 
 use super::{
-    ConnectionEvent, Ends, Numbers, Report, SenderLimit, SenderState, SenderTotals, Shown, StreamOctets,
+    ConnectionEvent, Ends, Numbers, Report, Room, SenderLimit, SenderState, SenderTotals, Shown, StreamOctets,
 };
 use crate::event::{End, Event, Wake};
 use crate::probe::tables;
@@ -29,6 +29,9 @@ pub struct Socket {
     delivered: u64,
     /// The application writes while fewer octets are unsent.
     low_water: u64,
+    /// The room of which the application was informed last, and the position of the stream then;
+    /// `None`: it has used this room, or is to be informed again.
+    known: Option<([u64; 3], u64)>,
     /// Initial sequence number.
     isn: Seq,
     /// The number after the highest that was sent.
@@ -119,7 +122,8 @@ impl Socket {
         let cc = ends.controls.build(&config, &options.cc_parameters, place)?;
         let endpoint = Endpoint::with_control(config, cc, isn);
         let low_water = ends.low_water.unwrap_or(LOW_WATER);
-        Ok(Socket { endpoint, wake: Wake::default(), delivered: 0, low_water, isn, highest_sent: isn })
+        let wake = Wake::default();
+        Ok(Socket { endpoint, wake, delivered: 0, low_water, known: None, isn, highest_sent: isn })
     }
 
     #[inline(always)]
@@ -169,7 +173,25 @@ impl Socket {
         let room = endpoint.writable().min(2 * self.low_water - waits);
         if room >= mss { room / mss * mss } else { room }
     }
+    /// As [`room`](Self::room); notes that the application is informed of it.
+    #[inline(always)]
+    pub fn inform(&mut self) -> Room {
+        let position = self.endpoint.send_position();
+        if let (Some((before, octets)), Some(now)) = (self.known, position)
+            && before == now
+        {
+            return Room { octets, known: true };
+        }
+        let octets = self.room();
+        self.known = position.map(|position| (position, octets));
+        Room { octets, known: false }
+    }
+    #[inline(always)]
+    pub const fn inform_again(&mut self) {
+        self.known = None;
+    }
     pub fn write(&mut self, now: Instant, octets: u64) -> u64 {
+        self.known = None;
         let endpoint = &mut self.endpoint;
         let rest = octets - endpoint.write(now, octets);
         let counts_packets = endpoint.send_memory().is_some();
@@ -177,9 +199,11 @@ impl Socket {
         if counts_packets && endpoint.state() != State::Closed { rest } else { 0 }
     }
     pub fn close(&mut self, now: Instant) {
+        self.known = None;
         self.endpoint.close(now);
     }
     pub fn abort(&mut self, now: Instant) {
+        self.known = None;
         self.endpoint.abort(now);
     }
 
@@ -323,4 +347,32 @@ fn us(d: Duration) -> f64 {
 /// The threshold for tables: -1 while it is unknown.
 fn shown_ssthresh(ssthresh: f64) -> f64 {
     if ssthresh.is_finite() { ssthresh } else { -1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::Options;
+    use lasthop_tcp::Profile;
+    use lasthop_tcp::cc::Controls;
+
+    #[test]
+    fn room_is_known_until_some_of_it_is_used() {
+        let tcp = [(); 2].map(|()| Options { profile: Profile::Rfc, ..Options::default() });
+        let (up, controls) = ([Duration::ZERO; 2], &Controls::default());
+        let ends =
+            Ends { name: "f", key: 1, seed: 1, up, tcp: &tcp, controls, observed: false, low_water: None };
+        let mut connection = Connection::new(&ends).unwrap();
+        let socket = connection.socket_mut(End::A);
+        let first = socket.inform();
+        assert!(!first.known && first.octets > 0);
+        assert_eq!(socket.inform(), Room { known: true, ..first });
+        socket.inform_again();
+        assert_eq!(socket.inform(), first);
+        assert_eq!(socket.write(Instant::ZERO, 2000), 0);
+        let less = socket.inform();
+        assert!(!less.known && less.octets < first.octets);
+        socket.close(Instant::ZERO);
+        assert_eq!(socket.inform(), Room { octets: 0, known: false });
+    }
 }

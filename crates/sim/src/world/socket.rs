@@ -136,8 +136,12 @@ impl World {
                 f.app.on_delivered(now, end, fresh, &mut self.app_actions);
             }
             // See below.
-            if room > 0 && self.app_actions.is_empty() {
-                f.app.on_writable(now, end, room, &mut self.app_actions);
+            if !self.app_actions.is_empty() {
+                f.transport.inform_again(end);
+            } else if room.octets > 0 && room.known {
+                f.app.on_still_writable(end, &mut self.app_actions);
+            } else if room.octets > 0 {
+                f.app.on_writable(now, end, room.octets, &mut self.app_actions);
             }
             return;
         }

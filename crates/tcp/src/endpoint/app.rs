@@ -47,6 +47,15 @@ impl Endpoint {
         self.send.writable(&self.conn)
     }
 
+    /// Offsets of our stream: the octets that are written, sent and acknowledged up to there.
+    /// [`writable`](Self::writable) follows from them until the stream is closed. `None`: it does
+    /// not, because the send buffer grows by itself.
+    #[inline]
+    pub fn send_position(&self) -> Option<[u64; 3]> {
+        let seq = &self.send.seq;
+        self.send.limits.memory.is_none().then_some([seq.written, seq.max, seq.una])
+    }
+
     /// The application takes up to `n` octets that are in order (with `manual_read`; otherwise it
     /// has them already). Returns how many. A window that opens enough is announced (RFC 9293
     /// section 3.8.6.2.2).
