@@ -80,12 +80,7 @@ impl World {
     /// Forwards a packet at `node`: to a port, or up to the transport.
     #[inline]
     pub(super) fn forward(&mut self, now: Instant, node: NodeId, id: PacketId) {
-        self.forward_to(now, node, id, self.packets[id].dst);
-    }
-
-    /// The same with the packet's destination, where it is known.
-    #[inline(always)]
-    fn forward_to(&mut self, now: Instant, node: NodeId, id: PacketId, dst: NodeId) {
+        let dst = self.packets[id].dst;
         if dst == node {
             return self.arrive(now, node, id);
         }
@@ -142,7 +137,11 @@ impl World {
             if self.watched {
                 self.observe(now, ObservationPoint::Exit(id), packet);
             }
-            self.forward_to(now, node, packet, dst);
+            if dst == node {
+                self.arrive(now, node, packet);
+            } else {
+                self.leave(now, node, self.routes.port(node, dst), packet);
+            }
         }
         self.output.clear_arrived();
     }
