@@ -12,7 +12,9 @@ mod queue;
 mod random;
 pub mod simd;
 mod slab;
+mod tight;
 
 pub use queue::{Class, EventQueue};
 pub use random::{Draw, Purpose, Stream};
 pub use slab::Slab;
+pub use tight::push_tight;

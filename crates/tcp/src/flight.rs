@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use lasthop_engine::push_tight;
 use lasthop_units::Instant;
 
 /// One segment as it was first sent; a retransmission keeps its boundaries.
@@ -63,7 +64,7 @@ impl Flight {
     pub fn push(&mut self, start: u64, end: u64, at: Instant) {
         debug_assert!(self.ring.back().is_none_or(|b| b.end == start), "flight records are contiguous");
         debug_assert!(start < end);
-        self.ring.push_back(Sent { start, end, at, transmissions: 1 });
+        push_tight(&mut self.ring, Sent { start, end, at, transmissions: 1 });
     }
 
     /// Record `i`, the oldest first.

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use lasthop_bearer::Sdu;
+use lasthop_engine::push_tight;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -29,7 +30,7 @@ pub(super) struct OpenSdus {
 impl OpenSdus {
     #[inline]
     pub fn enter(&mut self, sdu: Sdu) {
-        self.entries.push_back(Entry { sdu, open: true });
+        push_tight(&mut self.entries, Entry { sdu, open: true });
         self.open += 1;
     }
 

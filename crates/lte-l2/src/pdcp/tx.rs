@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use lasthop_engine::push_tight;
 use lasthop_units::{Duration, Instant, PacketId};
 
 use super::compression::Compressor;
@@ -128,7 +129,7 @@ impl PdcpTx {
 
     fn wait(&mut self, sdu: Sdu, expires: Instant) {
         self.waiting_bytes += u64::from(sdu.size);
-        self.waiting.push_back((sdu, expires));
+        push_tight(&mut self.waiting, (sdu, expires));
     }
 
     /// Returns SDUs and bytes in the retransmission queue, less `packets` and `bytes`, which RLC
@@ -190,7 +191,7 @@ impl PdcpTx {
     fn keep(&mut self, sdu: Sdu, expires: Instant, serial: u64) {
         self.kept.0 += 1;
         self.kept.1 += u64::from(sdu.size);
-        self.held.push_back(Held { sdu, expires, serial, alive: true });
+        push_tight(&mut self.held, Held { sdu, expires, serial, alive: true });
     }
 
     /// Releases `held[i]`, which need not be sent again.
@@ -391,7 +392,8 @@ impl PdcpTx {
     fn fill_to(&mut self, count: u32) {
         while self.first + (self.held.len() as u32) < count {
             let sdu = Sdu::anonymous();
-            self.held.push_back(Held { sdu, expires: Instant::MAX, serial: 0, alive: false });
+            let gap = Held { sdu, expires: Instant::MAX, serial: 0, alive: false };
+            push_tight(&mut self.held, gap);
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use lasthop_engine::push_tight;
 use lasthop_net::aqm::{self, Aqm, Sight, Verdict};
 use lasthop_units::{Bitrate, Ecn, Instant};
 
@@ -127,7 +128,7 @@ impl TxBuffer {
         }
         self.backlog.packets += 1;
         self.backlog.bytes += u64::from(sdu.size);
-        self.sdus.push_back(Waiting { sdu, since: now, state: State::Whole });
+        push_tight(&mut self.sdus, Waiting { sdu, since: now, state: State::Whole });
     }
 
     #[inline]
@@ -251,7 +252,8 @@ mod tests {
     use super::*;
     use lasthop_bearer::OrInfinity;
     use lasthop_net::Site;
-    use lasthop_net::aqm::{AqmConfig, CodelParams};
+    use lasthop_engine::push_tight;
+use lasthop_net::aqm::{AqmConfig, CodelParams};
     use lasthop_units::{Bytes, Duration, Id, PacketId};
 
     fn sdu(serial: u64, size: u32) -> Sdu {

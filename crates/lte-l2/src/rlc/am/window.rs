@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use lasthop_engine::push_tight;
 use smallvec::SmallVec;
 
 use crate::rlc::build::Field;
@@ -96,13 +97,13 @@ impl Window {
     /// Adds an SDU whose first byte enters a PDU.
     #[inline]
     pub fn begin_sdu(&mut self, sdu: Sdu) {
-        self.sdus.push_back(Flight { sdu, acked: 0 });
+        push_tight(&mut self.sdus, Flight { sdu, acked: 0 });
     }
 
     /// Adds a PDU with SN = VT(S), of which `elements` are the last SDUs begun.
     #[inline]
     pub fn push(&mut self, elements: &[Element<Span>], field: &Field) {
-        self.sent.push_back(Sent {
+        let sent = Sent {
             first: self.sdus_from + (self.sdus.len() - elements.len()) as u64,
             offset: elements[0].payload.offset,
             data: field.data(),
@@ -111,7 +112,8 @@ impl Window {
             nacked_by: 0,
             retx_count: None,
             pending: SmallVec::new(),
-        });
+        };
+        push_tight(&mut self.sent, sent);
     }
 
     /// Acknowledges `sn` positively: SDUs complete with it go to `confirmed`.
