@@ -6,7 +6,10 @@ use lasthop_units::{Ecn, Id, PacketId};
 ///
 /// `serial` is unique among the SDUs pushed into one entity and grows; it outlives the reuse of a
 /// [`PacketId`]. [`Bearer`](lasthop_umts::Bearer) assigns it.
+///
+/// Packed, so that the queues of several layers that hold it have no padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(Rust, packed(4))]
 pub struct Sdu {
     /// Order of entry into the entity, never reused.
     pub serial: u64,
@@ -17,6 +20,8 @@ pub struct Sdu {
     /// ECN codepoint of the IP packet inside: a queue may mark it if it is ECT.
     pub ecn: Ecn,
 }
+
+const _: () = assert!(size_of::<Option<Sdu>>() == 20);
 
 impl Sdu {
     /// Creates an SDU without a serial number.

@@ -11,14 +11,36 @@ use lasthop_units::Instant;
 /// One segment as it was first sent; a retransmission keeps its boundaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// Stream offset of the first octet.
-    pub start: u64,
     /// Stream offset after the last octet, FIN included.
     pub end: u64,
     /// When it was sent last.
     pub at: Instant,
+    /// Octets, FIN included: a window has fewer than 2^30.
+    len: u32,
     /// How often it was sent, at least 1.
     pub transmissions: u32,
+}
+
+// A connection has one for each segment in flight.
+const _: () = assert!(size_of::<Sent>() == 24);
+
+impl Sent {
+    /// A segment that was sent once. The window of a connection bounds its length.
+    #[inline]
+    pub fn once(start: u64, end: u64, at: Instant) -> Sent {
+        debug_assert!(u32::try_from(end - start).is_ok(), "{start}..{end} is longer than a window");
+        Sent { end, at, len: (end - start) as u32, transmissions: 1 }
+    }
+    /// Stream offset of the first octet.
+    #[inline]
+    pub const fn start(&self) -> u64 {
+        self.end - self.len as u64
+    }
+    /// Octets, FIN included.
+    #[inline]
+    pub const fn octets(&self) -> u32 {
+        self.len
+    }
 }
 
 /// The data that an advance of SND.UNA acknowledged.
@@ -64,7 +86,7 @@ impl Flight {
     pub fn push(&mut self, start: u64, end: u64, at: Instant) {
         debug_assert!(self.ring.back().is_none_or(|b| b.end == start), "flight records are contiguous");
         debug_assert!(start < end);
-        push_tight(&mut self.ring, Sent { start, end, at, transmissions: 1 });
+        push_tight(&mut self.ring, Sent::once(start, end, at));
     }
 
     /// Record `i`, the oldest first.
@@ -76,7 +98,7 @@ impl Flight {
     /// The index of the record that holds `offset`.
     pub fn index_of(&self, offset: u64) -> Option<usize> {
         let i = self.ending_by(offset);
-        self.ring.get(i).filter(|s| s.start <= offset).map(|_| i)
+        self.ring.get(i).filter(|s| s.start() <= offset).map(|_| i)
     }
 
     /// How many records end at or below `offset`.
@@ -122,7 +144,7 @@ impl Flight {
             last = Some(s);
         }
         if let Some(s) = self.ring.front_mut() {
-            s.start = s.start.max(una);
+            s.len = s.len.min((s.end - una) as u32);
         }
         if acked.retransmitted {
             acked.oldest_sent = None;
@@ -148,8 +170,8 @@ mod tests {
         assert_eq!((a.segments, a.oldest_sent, a.newest_sent), (2, None, Some(Instant(1))));
         let b = f.advance(350);
         assert_eq!((b.segments, b.oldest_sent), (1, Some(Instant(2))));
-        assert_eq!(f.front().map(|s| (s.start, s.end)), Some((350, 401)), "the rest of a cut record");
-        assert_eq!(f.find(400).map(|s| s.start), Some(350));
+        assert_eq!(f.front().map(|s| (s.start(), s.end)), Some((350, 401)), "the rest of a cut record");
+        assert_eq!(f.find(400).map(Sent::start), Some(350));
         assert_eq!((f.ending_by(400), f.ending_by(401)), (0, 1));
         assert!(f.find(401).is_none());
     }

@@ -177,7 +177,7 @@ impl Pair {
             }
             let sender = 1 - end;
             let outcome = &mut self.outcomes[sender][sdu.serial as usize];
-            assert_eq!(*outcome, Outcome::Inside, "SDU {} is delivered after it left", sdu.serial);
+            assert_eq!(*outcome, Outcome::Inside, "SDU {} is delivered after it left", { sdu.serial });
             *outcome = Outcome::Delivered;
             if self.in_sequence {
                 assert!(self.last_delivered[end].is_none_or(|l| l < sdu.serial), "out of order");
@@ -186,7 +186,7 @@ impl Pair {
         }
         for (sdu, cause) in self.out.dropped.drain(..) {
             let outcome = &mut self.outcomes[end][sdu.serial as usize];
-            assert!(!matches!(outcome, Outcome::Dropped(_)), "SDU {} is dropped twice", sdu.serial);
+            assert!(!matches!(outcome, Outcome::Dropped(_)), "SDU {} is dropped twice", { sdu.serial });
             if *outcome == Outcome::Inside {
                 *outcome = Outcome::Dropped(cause);
             }

@@ -371,7 +371,7 @@ impl LteBearer {
     fn pass_up_one(&mut self, end: End, pdu: Sdu, flushed: bool, waits: bool, out: &mut LteBearerOutput) {
         if matches!(Label::of(pdu.serial).kind, Kind::Control(_)) {
             // A newer report replaces one that a re-establishment flushes.
-            let report = self.sides[end.peer().index()].controls.remove(&pdu.serial);
+            let report = self.sides[end.peer().index()].controls.remove(&{ pdu.serial });
             if let Some(report) = report.filter(|_| !flushed) {
                 self.sides[end.index()].tx.on_status_report(&report, &mut self.tx_out);
             }

@@ -60,7 +60,7 @@ impl LteBearer {
                 let own = if label.kind == Kind::Compressed {
                     data_header(sn, self.sn_bits)
                 } else {
-                    let report = self.sides[end.index()].controls.get(&sdu.serial);
+                    let report = self.sides[end.index()].controls.get(&{ sdu.serial });
                     report.map_or_else(Vec::new, |r| PdcpPdu::Status(r.clone()).encode(self.sn_bits))
                 };
                 let own = own.get(span.offset as usize..).unwrap_or_default();

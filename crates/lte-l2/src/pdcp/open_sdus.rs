@@ -9,16 +9,11 @@ use std::collections::VecDeque;
 use lasthop_bearer::Sdu;
 use lasthop_engine::push_tight;
 
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    sdu: Sdu,
-    open: bool,
-}
-
 /// SDUs with a COUNT, in the order in which they got it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OpenSdus {
-    entries: VecDeque<Entry>,
+    /// `None`: settled.
+    entries: VecDeque<Option<Sdu>>,
     /// Number of `entries[0]`.
     first: u64,
     /// The epoch in which COUNT last started again, the number of its COUNT 0.
@@ -30,7 +25,7 @@ pub(super) struct OpenSdus {
 impl OpenSdus {
     #[inline]
     pub fn enter(&mut self, sdu: Sdu) {
-        push_tight(&mut self.entries, Entry { sdu, open: true });
+        push_tight(&mut self.entries, Some(sdu));
         self.open += 1;
     }
 
@@ -62,31 +57,30 @@ impl OpenSdus {
 
     #[inline]
     fn pop(&mut self) -> Option<Sdu> {
-        let e = self.entries.pop_front()?;
+        let sdu = self.entries.pop_front()?;
         self.first += 1;
-        self.open -= usize::from(e.open);
-        e.open.then_some(e.sdu)
+        self.open -= usize::from(sdu.is_some());
+        sdu
     }
 
     /// Returns the SDU `count` of `epoch`, if it is inside.
     pub fn get(&self, epoch: u16, count: u32) -> Option<Sdu> {
-        self.at(epoch, count).map(|i| self.entries[i]).filter(|e| e.open).map(|e| e.sdu)
+        self.at(epoch, count).and_then(|i| self.entries[i])
     }
 
     /// Settles the SDU `count`, numbered in `epoch` or sent again in it, and returns it, unless it
     /// is settled already.
     pub fn drop(&mut self, epoch: u16, count: u32) -> Option<Sdu> {
         let at = self.at(epoch, count)?;
-        let e = &mut self.entries[at];
-        let was_open = std::mem::replace(&mut e.open, false);
-        self.open -= usize::from(was_open);
-        was_open.then_some(e.sdu)
+        let sdu = self.entries[at].take();
+        self.open -= usize::from(sdu.is_some());
+        sdu
     }
 
     /// COUNTs of the SDUs inside, in ascending order.
     pub fn counts(&self) -> impl Iterator<Item = u32> {
         let first = (self.first - self.epoch_from) as u32;
-        let open = move |(i, e): (usize, &Entry)| e.open.then_some(first + i as u32);
+        let open = move |(i, e): (usize, &Option<Sdu>)| e.is_some().then_some(first + i as u32);
         self.entries.iter().enumerate().filter_map(open)
     }
 

@@ -40,10 +40,36 @@ impl PdcpTxOutput {
 struct Held {
     sdu: Sdu,
     expires: Instant,
-    /// The serial number of its PDCP PDU.
-    serial: u64,
+    /// The epoch in which its PDU was sent last.
+    epoch: u16,
+    /// Its PDU has a whole header.
+    whole: bool,
     /// Neither confirmed nor discarded.
     alive: bool,
+}
+
+// A bearer has one for each SDU in its queue.
+const _: () = assert!(size_of::<Held>() == 32);
+
+impl Held {
+    /// The SDU whose PDU has the serial number `serial`.
+    #[inline]
+    fn new(sdu: Sdu, expires: Instant, serial: u64) -> Held {
+        let mut held = Held { sdu, expires, epoch: 0, whole: false, alive: true };
+        held.sent_as(serial);
+        held
+    }
+    /// Its PDU has the serial number `serial`.
+    #[inline]
+    fn sent_as(&mut self, serial: u64) {
+        let label = Label::of(serial);
+        (self.epoch, self.whole) = (label.epoch, label.kind == Kind::Whole);
+    }
+    /// The serial number of its PDU.
+    const fn serial(&self, count: u32) -> u64 {
+        let kind = if self.whole { Kind::Whole } else { Kind::Compressed };
+        Label { epoch: self.epoch, count, kind }.serial()
+    }
 }
 
 /// The transmitting side of a PDCP entity. It hands PDUs to RLC as soon as SDUs arrive and keeps
@@ -191,7 +217,7 @@ impl PdcpTx {
     fn keep(&mut self, sdu: Sdu, expires: Instant, serial: u64) {
         self.kept.0 += 1;
         self.kept.1 += u64::from(sdu.size);
-        push_tight(&mut self.held, Held { sdu, expires, serial, alive: true });
+        push_tight(&mut self.held, Held::new(sdu, expires, serial));
     }
 
     /// Releases `held[i]`, which need not be sent again.
@@ -233,7 +259,7 @@ impl PdcpTx {
                 break;
             }
             if h.alive {
-                out.expired.push(h.serial);
+                out.expired.push(h.serial(self.timers_from));
                 self.let_go(i);
             }
             self.timers_from += 1;
@@ -303,7 +329,7 @@ impl PdcpTx {
         for i in 0..self.held.len() {
             let (count, h) = (self.first + i as u32, &self.held[i]);
             if h.alive && (count < fms || (count > fms && report.has(count - fms))) {
-                out.confirmed.push(h.serial);
+                out.confirmed.push(h.serial(count));
                 self.let_go(i);
             }
         }
@@ -391,8 +417,7 @@ impl PdcpTx {
     /// lost during forwarding.
     fn fill_to(&mut self, count: u32) {
         while self.first + (self.held.len() as u32) < count {
-            let sdu = Sdu::anonymous();
-            let gap = Held { sdu, expires: Instant::MAX, serial: 0, alive: false };
+            let gap = Held { alive: false, ..Held::new(Sdu::anonymous(), Instant::MAX, 0) };
             push_tight(&mut self.held, gap);
         }
     }
@@ -405,7 +430,7 @@ impl PdcpTx {
             let Held { sdu, alive, .. } = self.held[i];
             if alive {
                 let pdu = self.pdu_of(&sdu, self.first + i as u32);
-                self.held[i].serial = pdu.serial;
+                self.held[i].sent_as(pdu.serial);
                 out.pdus.push(pdu);
             }
         }

@@ -37,6 +37,9 @@ enum State {
     Gone,
 }
 
+// A buffer has one for each SDU that waits.
+const _: () = assert!(size_of::<Waiting>() == 32);
+
 /// The transmission buffer.
 #[derive(Debug)]
 pub(super) struct TxBuffer {
@@ -252,8 +255,7 @@ mod tests {
     use super::*;
     use lasthop_bearer::OrInfinity;
     use lasthop_net::Site;
-    use lasthop_engine::push_tight;
-use lasthop_net::aqm::{AqmConfig, CodelParams};
+    use lasthop_net::aqm::{AqmConfig, CodelParams};
     use lasthop_units::{Bytes, Duration, Id, PacketId};
 
     fn sdu(serial: u64, size: u32) -> Sdu {
@@ -319,7 +321,7 @@ use lasthop_net::aqm::{AqmConfig, CodelParams};
         let numbers: Vec<u64> = sent.iter().map(|s| s.0).collect();
         assert_eq!(numbers, [0, 0, 2, 2, 3, 3, 4, 4, 5, 5]);
         assert_eq!(out.dropped.len(), 1);
-        assert_eq!(out.dropped[0].0.serial, 1);
+        assert_eq!({ out.dropped[0].0.serial }, 1);
         assert_eq!(out.dropped[0].1, DropCause::Aqm);
         assert_eq!((out.marked.len(), out.marked[0].serial, b.marked()), (1, 3, 1));
         assert_eq!(out.marked[0].ecn, Ecn::Ce);

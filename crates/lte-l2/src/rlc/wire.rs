@@ -68,7 +68,7 @@ impl WireRlc {
                 to.extend_from_slice(&store[span.sdu.id][from..from + len as usize]);
                 if !acknowledged && span.offset + len == span.sdu.size {
                     store.remove(span.sdu.id);
-                    inside.remove(&span.sdu.serial);
+                    inside.remove(&{ span.sdu.serial });
                 }
             }));
             self.rlc.recycle(pdu);

@@ -150,7 +150,7 @@ impl World {
         }
         for (pushed_by, sdu, cause) in self.out.dropped.drain(..) {
             let outcome = &mut self.outcomes[pushed_by.index()][sdu.serial as usize];
-            assert_eq!(*outcome, None, "packet {} is dropped ({cause:?}) and had an outcome", sdu.serial);
+            assert_eq!(*outcome, None, "packet {} is dropped ({cause:?}) and had an outcome", { sdu.serial });
             *outcome = Some(Outcome::Dropped(cause));
         }
         for end in [End::Network, End::Ue] {

@@ -186,7 +186,7 @@ impl Sender {
     #[inline]
     pub fn check(&self) {
         self.seq.check();
-        debug_assert!(self.fly.flight.front().is_none_or(|s| s.start == self.seq.una));
+        debug_assert!(self.fly.flight.front().is_none_or(|s| s.start() == self.seq.una));
         debug_assert!(self.fly.recovery.board().sacked() <= self.seq.flight_size());
         by_detector!(self.fly, D => D::check(&self.fly));
     }

@@ -178,7 +178,7 @@ impl Detector for Dupack {
         now: Instant,
     ) -> Option<Segment> {
         let head = *send.fly.flight.front()?;
-        Some(send.resend(c, r, now, head.start, head.end))
+        Some(send.resend(c, r, now, head.start(), head.end))
     }
 
     /// The flight's records are the only state.

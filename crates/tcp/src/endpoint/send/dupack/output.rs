@@ -45,7 +45,7 @@ impl Dupack {
         if send.seq.nxt < send.seq.max {
             send.seq.nxt = send.seq.nxt.max(head.end);
         }
-        Some(send.resend_by_itself(c, r, now, head.start, head.end))
+        Some(send.resend_by_itself(c, r, now, head.start(), head.end))
     }
 
     /// Without SACK: everything between SND.UNA and SND.UNA + min(cwnd, SND.WND).
@@ -65,11 +65,11 @@ impl Dupack {
             };
             // The first segment always fits: RFC 5681's loss window is one segment. Beyond a window
             // that has shrunk nothing else is sent again (RFC 9293 section 3.8.6).
-            if old.end > cwnd_edge.min(send.seq.window_edge()) && old.start > send.seq.una {
+            if old.end > cwnd_edge.min(send.seq.window_edge()) && old.start() > send.seq.una {
                 return None;
             }
             send.seq.nxt = old.end;
-            return Some(send.resend_by_itself(c, r, now, old.start, old.end));
+            return Some(send.resend_by_itself(c, r, now, old.start(), old.end));
         }
         if send.limits.queue.is_some() {
             return send.send_packets(c, r, now);
@@ -113,7 +113,7 @@ impl Dupack {
                 (start, old.end.min(end))
             }
             NextSeg::Rescue(end) => {
-                let start = send.fly.flight.find(end - 1)?.start;
+                let start = send.fly.flight.find(end - 1)?.start();
                 let point = send.fly.recovery.recovery_point();
                 send.fly.recovery.board_mut().rescued(point);
                 return Some(send.resend(c, r, now, start, end));

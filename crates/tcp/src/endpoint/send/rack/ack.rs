@@ -11,7 +11,7 @@ use crate::recovery::{AckDigest, CaState, Delivered};
 impl LossRecovery<'_> {
     pub(super) fn sack_segments(&mut self, start: u64, end: u64, highest: u64, d: &mut AckDigest) {
         let Some(mut i) = self.fly.flight.index_of(start) else { return };
-        if self.fly.flight.get(i).is_some_and(|s| s.start < start) {
+        if self.fly.flight.get(i).is_some_and(|s| s.start() < start) {
             i += 1;
         }
         let after = self.fly.flight.ending_by(end).max(i);
@@ -24,8 +24,8 @@ impl LossRecovery<'_> {
             // Sent once, and SACKed below what was SACKed before: the path reorders (RFC 8985
             // section 6.2 step 3).
             if s.transmissions == 1 {
-                if s.start < highest {
-                    d.late = Some(d.late.map_or(s.start, |l| l.min(s.start)));
+                if s.start() < highest {
+                    d.late = Some(d.late.map_or(s.start(), |l| l.min(s.start())));
                 }
                 d.original |= self.fly.rack.high >= s.end;
             }
@@ -43,7 +43,7 @@ impl LossRecovery<'_> {
             now: self.now,
             at: s.at,
             end: s.end,
-            octets: s.end - s.start,
+            octets: u64::from(s.octets()),
             transmissions: s.transmissions,
             min_rtt,
         };

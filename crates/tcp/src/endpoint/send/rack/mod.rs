@@ -89,7 +89,7 @@ impl Detector for RackTlp {
             } else if !sacked {
                 d.first_acked.get_or_insert(s.at);
                 // An original that arrives after segments above it were SACKed: reordering.
-                d.acked_from.get_or_insert(s.start);
+                d.acked_from.get_or_insert(s.start());
                 d.original |= x.fly.rack.high >= s.end;
             }
             x.deliver(0, d);

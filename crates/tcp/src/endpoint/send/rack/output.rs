@@ -10,6 +10,7 @@ use crate::endpoint::connection::Connection;
 use crate::endpoint::meters::Event;
 use crate::endpoint::receive::Receiver;
 use crate::endpoint::timers::Timer;
+use crate::flight::Sent;
 use crate::recovery::CaState;
 use crate::sample::timestamp;
 use crate::segment::{Flags, Segment};
@@ -97,19 +98,15 @@ impl Sender {
         now: Instant,
         i: usize,
     ) -> Segment {
-        let s = self.fly.flight.get(i).copied().unwrap_or(crate::flight::Sent {
-            start: self.seq.una,
-            end: self.seq.max,
-            at: now,
-            transmissions: 1,
-        });
+        let all = || Sent::once(self.seq.una, self.seq.max, now);
+        let s = self.fly.flight.get(i).copied().unwrap_or_else(all);
         if self.fly.recovery.state() == CaState::Recovery {
             c.meters.emit(Event::FastRetransmit);
         }
         self.fly.rack.sent_again(i, now, self.fly.delivered);
         self.fly.undo.sent_again(timestamp(now));
         self.fly.reduction.prr.sent(1.0);
-        let mut segment = self.resend(c, r, now, s.start, s.end);
+        let mut segment = self.resend(c, r, now, s.start(), s.end);
         if self.limits.queue.is_some() {
             let pushed = self.fly.rack.marks.get(i).is_some_and(|m| m.pushed);
             segment.flags.set(Flags::PSH, pushed);
