@@ -37,8 +37,8 @@ impl Reception {
     fn at(config: &NetworkConfig, air: &Propagation, ue: UeId, position: &Position) -> Option<Reception> {
         let mut best: Option<(f64, f64, CellId)> = None;
         let mut sum = 0.0;
-        for (cell, gains) in air.gains_at(ue, position) {
-            let gain = f64::from(gains.downlink);
+        for (cell, gain) in air.gains_at(ue, position) {
+            let gain = f64::from(gain);
             let power = config.cells[cell].reference_power_mw() * gain;
             sum += power;
             if best.is_none_or(|(most, ..)| power > most) {

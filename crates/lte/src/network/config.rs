@@ -70,11 +70,11 @@ impl NetworkConfig {
         let position = propagation.position(ue, Tti(0));
         let mut best = None;
         let mut cells = cells.peekable();
-        for (cell, gains) in propagation.gains_at(ue, &position) {
+        for (cell, gain) in propagation.gains_at(ue, &position) {
             if cells.next_if_eq(&cell).is_none() {
                 continue;
             }
-            let rsrp_mw = self.cells[cell].reference_power_mw() * f64::from(gains.downlink);
+            let rsrp_mw = self.cells[cell].reference_power_mw() * f64::from(gain);
             if best.is_none_or(|(most, _)| rsrp_mw > most) {
                 best = Some((rsrp_mw, cell));
             }

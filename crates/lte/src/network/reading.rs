@@ -112,7 +112,7 @@ impl<'a> UeReading<'a> {
     }
 
     fn loss_and_control(&mut self) -> (Db, PowerControlConfig) {
-        let gain = self.air.gains(self.tti, self.serving, self.id).downlink;
+        let gain = self.air.downlink_gain(self.tti, self.serving, self.id);
         (self.ue.uplink.power.path_loss(gain), self.cell.uplink.config.power_control)
     }
 

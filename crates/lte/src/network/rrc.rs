@@ -262,7 +262,7 @@ impl Rrc<'_> {
         let Some((mobility, _)) = &mut self.mobility else { return 0.0 };
         let mut total = 0.0;
         for cell in self.cells.ids() {
-            let gain = f64::from(self.air.gains(self.tti, cell, self.ue).downlink);
+            let gain = f64::from(self.air.downlink_gain(self.tti, cell, self.ue));
             let c = &self.cells[cell];
             let power_mw = if c.is_down() { 0.0 } else { (gain * c.element_power_mw).max(NOTHING_MW) };
             mobility.powers_mw[cell] = power_mw;

@@ -105,7 +105,7 @@ impl RadioNetwork {
                 let attempt = terminal.ue.access.attempts();
                 terminal.trace.signal(tti, serving, || Signal::Preamble { ue, preamble, attempt });
                 let cell = &mut self.cells[serving];
-                let mut gain = || self.air.gains(tti, serving, ue).uplink;
+                let mut gain = || self.air.uplink_gain(tti, serving, ue);
                 if power.is_none_or(|power| cell.detects_preamble(power, gain())) {
                     cell.uplink.responder.preamble(ue, preamble);
                     self.preambles.push(serving);
@@ -218,7 +218,7 @@ impl Terminal<'_> {
 
     /// The path loss of the cell's downlink in `tti`, which the UE measures.
     fn path_loss(&mut self, tti: Tti) -> Db {
-        self.ue.power.path_loss(self.air.gains(tti, self.link.serving, self.id).downlink)
+        self.ue.power.path_loss(self.air.downlink_gain(tti, self.link.serving, self.id))
     }
 
     /// Counts a preamble in `tti`, and returns its power; None for a link of a given SINR.

@@ -56,7 +56,7 @@ impl<'a, R: Reach> Uu<'a, R> {
         if self.air.cells() > 1 {
             return false;
         }
-        let gain = f64::from(self.air.at(ue).gains(tti, id).downlink);
+        let gain = f64::from(self.air.at(ue).downlink_gain(tti, id));
         cell.reference_power_mw * gain > GRANT_SAFE * self.ues[ue].uplink.noise_mw
     }
 
@@ -123,7 +123,7 @@ impl<'a, R: Reach> Uu<'a, R> {
     /// Measures a sounding signal of `ue` over the band of `cell`, which is `id`.
     pub fn sounding(&mut self, tti: Tti, id: CellId, ue: UeId, cell: &CellUplink) -> Sounding<'_> {
         let power = &mut self.ues[ue].uplink.power;
-        let loss = power.path_loss(self.air.at(ue).gains(tti, id).downlink);
+        let loss = power.path_loss(self.air.at(ue).downlink_gain(tti, id));
         let (config, band) = (&cell.config.power_control, cell.band);
         let (srs, one) = (power.srs(config, band.len(), loss), power.pusch(config, 1, loss));
         Sounding { sinr: self.air.at(ue).sounding(tti, id, band, srs), srs, one }

@@ -34,7 +34,7 @@ use lasthop_units::{CellId, Db, Dbm, Hertz, IndexVec, Tti, UeId};
 
 use super::LTE_WORDS;
 use super::fading::{DirectFading, FastFading, UeLinks, Work as FadingWork};
-use super::propagation::{Gains, Ground, Propagation, Terminal};
+use super::propagation::{Ground, Propagation, Terminal};
 use around::Around;
 use array::{Arrays, Channel};
 pub use array::{CellAntennas, ChannelOf, CodeWordSinr, Pmi, Scheme, UeAntennas, layers_of};
@@ -66,10 +66,13 @@ pub struct UeAir {
     pub pinned_sinr: Option<Db>,
 }
 
-/// A link's large-scale gain and its validity.
+/// A link's large-scale gains and their validity.
 #[derive(Clone, Copy, Debug)]
 struct Link {
-    gains: Gains,
+    /// Gain of the downlink.
+    downlink: f32,
+    /// Gain of the uplink in the same TTI; NaN until it is needed, which it never is on most links.
+    uplink: f32,
     /// First TTI in which the gains must be computed again; `u64::MAX`: never.
     until: u64,
 }
@@ -260,10 +263,16 @@ impl<const WORDS: usize> Air<WORDS> {
         self.direct_fading = fading;
     }
 
-    /// Large-scale gains between `cell` and `ue`.
+    /// Large-scale gain of the downlink between `cell` and `ue`.
     #[inline]
-    pub fn gains(&mut self, tti: Tti, cell: CellId, ue: UeId) -> Gains {
-        self.at(ue).gains(tti, cell)
+    pub fn downlink_gain(&mut self, tti: Tti, cell: CellId, ue: UeId) -> f32 {
+        self.at(ue).downlink_gain(tti, cell)
+    }
+
+    /// Large-scale gain of the uplink between `cell` and `ue`.
+    #[inline]
+    pub fn uplink_gain(&mut self, tti: Tti, cell: CellId, ue: UeId) -> f32 {
+        self.at(ue).uplink_gain(tti, cell)
     }
 
     /// Sets the total power of `cell` [mW]; with 0 it does not transmit, nor does it send reference
@@ -294,7 +303,7 @@ impl<const WORDS: usize> Air<WORDS> {
     /// element [mW].
     #[inline]
     pub fn rsrp_mw(&mut self, tti: Tti, cell: CellId, ue: UeId) -> f32 {
-        self.shared.cells[cell].full_mw[0] / SUBCARRIERS as f32 * self.gains(tti, cell, ue).downlink
+        self.shared.cells[cell].full_mw[0] / SUBCARRIERS as f32 * self.downlink_gain(tti, cell, ue)
     }
 
     /// Linear SINR of `cell` at `ue` without fading when every cell transmits at full power
@@ -408,7 +417,7 @@ impl<const WORDS: usize> Air<WORDS> {
                 continue;
             }
             let mut at = self.at(other.ue);
-            let power_mw = other.block_mw * at.gains(tti, cell).uplink;
+            let power_mw = other.block_mw * at.uplink_gain(tti, cell);
             let fades = at.shared.faded > 0 && at.is_strong(tti, cell);
             let AtUe { shared: Shared { fading, .. }, ue, work, .. } = at;
             let fading = match fading {
@@ -421,7 +430,7 @@ impl<const WORDS: usize> Air<WORDS> {
             add_even(shared, power_mw, fading, &mut work.interference_mw);
         }
         let mut at = self.at(ue);
-        let gain = at.gains(tti, cell).uplink;
+        let gain = at.uplink_gain(tti, cell);
         let AtUe { shared: Shared { fading, .. }, id, ue, work } = at;
         let UeRadio { sent, fading: links, .. } = ue;
         debug_assert!(

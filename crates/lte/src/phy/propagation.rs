@@ -15,7 +15,7 @@ use lasthop_units::{CellId, Db, Dbm, Duration, Hertz, Id, IndexVec, Metres, Spee
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use lasthop_bearer::{ConfigError, Warning, check, warn};
+use lasthop_bearer::{ConfigError, Direction, Warning, check, warn};
 
 /// Allowed numbers of antennas.
 const ANTENNAS: &str = "1, 2 or 4 antennas";
@@ -374,6 +374,8 @@ pub struct Propagation {
 #[derive(Debug)]
 pub struct Ground {
     config: RadioConfig,
+    /// By direction: the carrier, and the path loss on it.
+    carriers: [(Hertz, PathLoss); 2],
     cells: IndexVec<CellId, Site>,
     shadowing: Shadowing,
     /// Fields that determine line of sight, by site, where it is a function of the place.
@@ -395,6 +397,8 @@ struct Site {
 #[derive(Debug)]
 pub struct Terminal {
     motion: Motion,
+    /// The TTI of the last position, and this position: usually several links need it.
+    last: Option<(Tti, Position)>,
     gain_db: f64,
     indoor: Option<Indoor>,
 }
@@ -421,13 +425,19 @@ impl Propagation {
         };
         let terminal = |(i, u): (usize, &UeRadioConfig)| Terminal {
             motion: Motion::new(u.mobility, u.position.map(|m| m.0), seed, i as u64),
+            last: None,
             gain_db: u.gain.0 - u.penetration_loss.0,
             indoor: u.indoor,
         };
         let sites = named + all.len() * usize::from(unnamed);
         let sights = if config.line_of_sight_distance.is_some() { sites } else { 0 };
+        let carriers = Direction::BOTH.map(|direction| match direction {
+            Direction::Downlink => config.downlink,
+            Direction::Uplink => config.uplink,
+        });
         let ground = Ground {
             config: *config,
+            carriers: carriers.map(|carrier| (carrier, config.path_loss.on(carrier))),
             cells: all.iter().enumerate().map(site).collect(),
             shadowing: Shadowing::new(
                 seed,
@@ -453,7 +463,7 @@ impl Propagation {
     /// Sets a recorded track as the movement of `ue`.
     pub fn follow(&mut self, ue: UeId, track: Arc<Track>) {
         let u = &mut self.ues[ue.index()];
-        u.motion = Motion::along(track, u.motion.position(0.0));
+        (u.motion, u.last) = (Motion::along(track, u.motion.position(0.0)), None);
     }
 
     /// Position of `ue` at the start of `tti` [m].
@@ -464,12 +474,16 @@ impl Propagation {
     /// Gains between `cell` and `ue` in `tti`, and the first TTI in which they are computed again
     /// (`None`: never).
     pub fn gains(&mut self, cell: CellId, ue: UeId, tti: Tti) -> (Gains, Option<Tti>) {
-        self.ground.gains(cell, (ue, &mut self.ues[ue.index()]), tti)
+        let Propagation { ground, ues } = self;
+        let terminal = &mut ues[ue.index()];
+        let mut gain = |direction| ground.gain(direction, cell, (ue, &mut *terminal), tti);
+        let gains = Gains { downlink: gain(Direction::Downlink), uplink: gain(Direction::Uplink) };
+        (gains, ground.holds(terminal, tti))
     }
 
-    /// Gains between every cell and `ue` if it were at `position`; terms that the cells share are
-    /// computed once.
-    pub fn gains_at(&self, ue: UeId, position: &Position) -> impl Iterator<Item = (CellId, Gains)> {
+    /// Gains of the downlink between every cell and `ue` if it were at `position`; terms that the
+    /// cells share are computed once.
+    pub fn gains_at(&self, ue: UeId, position: &Position) -> impl Iterator<Item = (CellId, f32)> {
         self.ground.gains_at((ue, &self.ues[ue.index()]), position)
     }
 
@@ -482,32 +496,41 @@ impl Propagation {
 impl Ground {
     /// Position of `terminal` at the start of `tti` [m].
     pub fn position(&self, terminal: &mut Terminal, tti: Tti) -> Position {
-        terminal.motion.position(tti.start(self.tti).as_secs_f64())
+        match terminal.last {
+            Some((of, position)) if of == tti => position,
+            _ => {
+                let position = terminal.motion.position(tti.start(self.tti).as_secs_f64());
+                terminal.last = Some((tti, position));
+                position
+            }
+        }
     }
 
-    /// Gains between `cell` and a UE in `tti`, and the first TTI in which they are computed again
-    /// (`None`: never).
-    pub fn gains(
+    /// Gain on the carrier of `direction` between `cell` and a UE in `tti`.
+    pub fn gain(
         &self,
+        direction: Direction,
         cell: CellId,
         (ue, terminal): (UeId, &mut Terminal),
         tti: Tti,
-    ) -> (Gains, Option<Tti>) {
+    ) -> f32 {
         let position = self.position(terminal, tti);
         let mut seen = self.shadowing.seen_from([position[0], position[1]]);
-        (self.link(cell, (ue, terminal), &position, &mut seen), self.holds(terminal, tti))
+        self.gain_from(direction, cell, (ue, terminal), &position, &mut seen)
     }
 
-    /// Gains between every cell and a UE if it were at `position`; terms that the cells share are
-    /// computed once.
+    /// Gains of the downlink between every cell and a UE if it were at `position`; terms that the
+    /// cells share are computed once.
     pub fn gains_at(
         &self,
         (ue, terminal): (UeId, &Terminal),
         position: &Position,
-    ) -> impl Iterator<Item = (CellId, Gains)> {
+    ) -> impl Iterator<Item = (CellId, f32)> {
         let mut seen = self.shadowing.seen_from([position[0], position[1]]);
         let position = *position;
-        self.cells.ids().map(move |cell| (cell, self.link(cell, (ue, terminal), &position, &mut seen)))
+        let mut gain =
+            move |cell| self.gain_from(Direction::Downlink, cell, (ue, terminal), &position, &mut seen);
+        self.cells.ids().map(move |cell| (cell, gain(cell)))
     }
 
     /// The first TTI in which the gains of a UE in `tti` are computed again; None: never.
@@ -515,7 +538,20 @@ impl Ground {
         terminal.motion.moves().then(|| tti.plus(self.config.refresh))
     }
 
-    fn link(&self, cell: CellId, (ue, u): (UeId, &Terminal), position: &Position, seen: &mut Seen) -> Gains {
+    /// The TTI in which gains were computed that [`hold`](Self::holds) until `until`.
+    pub const fn computed(&self, until: Tti) -> Tti {
+        Tti(until.0 - self.config.refresh)
+    }
+
+    fn gain_from(
+        &self,
+        direction: Direction,
+        cell: CellId,
+        (ue, u): (UeId, &Terminal),
+        position: &Position,
+        seen: &mut Seen,
+    ) -> f32 {
+        let (carrier, model) = &self.carriers[direction.index()];
         let c = &self.cells[cell];
         let mut ground = [position[0] - c.position[0], position[1] - c.position[1]];
         if let Some(wrap) = &self.wrap {
@@ -527,25 +563,22 @@ impl Ground {
         let draw = Draw::new(self.seed, Purpose::LineOfSight, entity);
         let ends = Ends {
             indoors: u.indoor.map_or(0.0, |i| i.depth.0.max(1e-3)),
-            draw: draw.uniform(1),
+            draw: if model.is_drawn() { draw.uniform(1) } else { 0.0 },
             ..Ends::new((x * x + y * y).sqrt(), c.position[2], position[2])
         };
-        let model = &self.config.path_loss;
-        let sight = match (self.sights.get(c.site), self.config.line_of_sight_distance) {
+        let sight = || match (self.sights.get(c.site), self.config.line_of_sight_distance) {
             // The distribution function of the field's normal value is uniform.
             (Some(field), Some(d)) => 0.5 * erfc(-field.at(position[0], position[1], d.0) / SQRT_2),
             _ => draw.uniform(0),
         };
-        let in_sight = sight < model.line_of_sight_probability(&ends);
+        let probability = model.line_of_sight_probability(&ends);
+        let in_sight = probability >= 1.0 || sight() < probability;
         let gain_db = c.antenna.gain(x, y, z).0 - c.loss_db + u.gain_db;
         let most_db = self.config.minimum_coupling_loss.map_or(f64::INFINITY, |l| -l.0);
-        let mut gain = |carrier: Hertz| {
-            let wall_db = u.indoor.map_or(0.0, |i| i.loss(carrier).0);
-            let shadow_db = self.shadow_db(c, carrier, &ends, in_sight, seen);
-            let loss_db = model.loss(carrier, &ends, in_sight).0 + shadow_db + wall_db;
-            lasthop_radio::linear(Db((gain_db - loss_db).min(most_db))) as f32
-        };
-        Gains { downlink: gain(self.config.downlink), uplink: gain(self.config.uplink) }
+        let wall_db = u.indoor.map_or(0.0, |i| i.loss(*carrier).0);
+        let shadow_db = self.shadow_db(c, *carrier, &ends, in_sight, seen);
+        let loss_db = model.loss(*carrier, &ends, in_sight).0 + shadow_db + wall_db;
+        lasthop_radio::linear(Db((gain_db - loss_db).min(most_db))) as f32
     }
 
     /// The vector between two positions [m]; on ground that is repeated, to the nearest copy.

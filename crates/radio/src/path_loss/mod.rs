@@ -286,6 +286,24 @@ impl PathLoss {
         })
     }
 
+    /// The model for links on `carrier`, with the terms that depend on the carrier alone. Losses on
+    /// this carrier are the same and take less work.
+    #[must_use]
+    pub fn on(self, carrier: Hertz) -> PathLoss {
+        match self {
+            PathLoss::LogDistance { exponent, reference_distance, reference_loss } => {
+                let loss = reference_loss.unwrap_or_else(|| Db(free_space(carrier.0, reference_distance.0)));
+                PathLoss::LogDistance { exponent, reference_distance, reference_loss: Some(loss) }
+            }
+            other => other,
+        }
+    }
+
+    /// True if a term of the loss is drawn for each link ([`Ends::draw`]).
+    pub const fn is_drawn(&self) -> bool {
+        matches!(self, PathLoss::Uma3d(_) | PathLoss::NrUma(_))
+    }
+
     /// Probability of line of sight; 1 for models without a case of no line of sight.
     pub fn line_of_sight_probability(&self, ends: &Ends) -> f64 {
         let d = ends.outdoors();
@@ -606,6 +624,62 @@ mod tests {
             let at = |d| loss(model, 2000.0, ends(d, 10.0, 1.5), true);
             assert!(at(0.0).is_finite());
             assert_eq!(at(0.0), at(10.0));
+        }
+    }
+
+    fn all_models() -> impl Iterator<Item = PathLoss> {
+        let s = Surroundings::default();
+        let given = |loss| PathLoss::LogDistance {
+            exponent: 3.0,
+            reference_distance: Metres(10.0),
+            reference_loss: loss,
+        };
+        [
+            PathLoss::Friis,
+            given(None),
+            given(Some(Db(60.0))),
+            PathLoss::OkumuraHata { environment: Environment::Suburban, city: City::Large },
+            PathLoss::Cost231Hata { city: City::Medium },
+            PathLoss::Uma(s),
+            PathLoss::Umi(s),
+            PathLoss::Rma(s),
+            PathLoss::Inh(s),
+            PathLoss::Macro { above_roofs: Metres(15.0) },
+            PathLoss::TwoRay,
+            PathLoss::P1411Street,
+            PathLoss::P1411Rooftop(Rooftops::default()),
+            PathLoss::P1238 { premises: Premises::default(), floors: 1 },
+            PathLoss::Kun2600,
+            PathLoss::Uma3d(s),
+            PathLoss::Umi3d(s),
+            PathLoss::NrUma(s),
+            PathLoss::NrUmi(s),
+            PathLoss::NrRma(s),
+            PathLoss::NrInh(s),
+            PathLoss::V2vUrban(s),
+            PathLoss::V2vHighway,
+        ]
+        .into_iter()
+    }
+
+    /// At two distances, with and without line of sight. The UE is so high and far away that the
+    /// ground under a macro cell is drawn and counts: 22 m above it, at 1400 m, with a draw of 0.99
+    /// (TR 36.873 table 7.2-1).
+    #[test]
+    fn a_model_on_a_carrier_gives_the_same_losses_and_says_whether_it_is_drawn() {
+        for model in all_models() {
+            let mut drawn = false;
+            for (d, sight) in [(70.0, true), (70.0, false), (1400.0, true), (1400.0, false)] {
+                let e = ends(d, 30.0, 22.0);
+                let one = loss(model, 2000.0, e, sight);
+                assert_eq!(
+                    loss(model.on(Hertz(2e9)), 2000.0, e, sight).to_bits(),
+                    one.to_bits(),
+                    "{model:?}"
+                );
+                drawn |= loss(model, 2000.0, Ends { draw: 0.99, ..e }, sight) != one;
+            }
+            assert_eq!(model.is_drawn(), drawn, "{model:?}");
         }
     }
 }

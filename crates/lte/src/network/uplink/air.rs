@@ -121,7 +121,7 @@ impl UplinkAir<'_> {
 
     /// Power received at `cell` of each block that `ue` transmits [mW].
     fn received_power_mw(&mut self, ue: UeId) -> f64 {
-        f64::from(self.air.gains(self.tti, self.id, ue).uplink)
+        f64::from(self.air.uplink_gain(self.tti, self.id, ue))
             * f64::from(self.ues[ue].uplink.power.last_block_mw())
     }
 

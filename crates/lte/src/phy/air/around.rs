@@ -116,11 +116,11 @@ impl<const WORDS: usize> AtUe<'_, WORDS> {
         top.clear();
         let until = ground.holds(terminal, tti).map_or(u64::MAX, |t| t.0);
         let position = ground.position(terminal, tti);
-        for (cell, gains) in ground.gains_at((self.id, terminal), &position) {
-            links[cell.index()] = Link { gains, until };
+        for (cell, downlink) in ground.gains_at((self.id, terminal), &position) {
+            links[cell.index()] = Link { downlink, uplink: f32::NAN, until };
         }
         // Power of a block of `cell` [mW].
-        let power_mw = |cell: CellId| cells[cell].full_mw[0] * links[cell.index()].gains.downlink;
+        let power_mw = |cell: CellId| cells[cell].full_mw[0] * links[cell.index()].downlink;
         for cell in cells.ids() {
             let here = power_mw(cell);
             // Cells of equal power stay in the order of their ids.
@@ -142,10 +142,10 @@ impl<const WORDS: usize> AtUe<'_, WORDS> {
         let strong = around.top.iter().copied().filter(|c| *c != cell).take(*faded);
         let strong: SmallVec<[CellId; 4]> = std::iter::once(cell).chain(strong).collect();
         let ray = |cell: &CellId| {
-            let Link { gains, until } = links[cell.index()];
+            let Link { downlink, until, .. } = links[cell.index()];
             let fading = fading.as_ref().filter(|_| single);
             let index = fading.and_then(|f| f.index(Direction::Downlink, *cell, (self.id, of)));
-            Ray { cell: *cell, gain: gains.downlink, until, index }
+            Ray { cell: *cell, gain: downlink, until, index }
         };
         around.rays = strong.iter().map(ray).collect();
         if rest_gains.is_empty() {
@@ -155,7 +155,7 @@ impl<const WORDS: usize> AtUe<'_, WORDS> {
         for other in cells.ids() {
             let i = other.index();
             let counts = !strong.contains(&other);
-            rest_gains[i] = if counts { links[i].gains.downlink } else { 0.0 };
+            rest_gains[i] = if counts { links[i].downlink } else { 0.0 };
             sum += cells[other].full_mw[0] * rest_gains[i];
         }
         around.rest_mw = sum;
@@ -168,7 +168,7 @@ impl<const WORDS: usize> AtUe<'_, WORDS> {
         if ray.until > tti.0 {
             return ray;
         }
-        self.gains(tti, ray.cell);
+        self.downlink_gain(tti, ray.cell);
         self.ue.around.rays[i]
     }
 }

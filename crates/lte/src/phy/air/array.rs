@@ -307,7 +307,7 @@ impl<const WORDS: usize> Air<WORDS> {
                 continue;
             }
             let mut at = AtUe { shared: of, id: other.ue, ue: &mut ues[other.ue], work: &mut *work };
-            let power_mw = f64::from(other.block_mw * at.gains(tti, cell).uplink);
+            let power_mw = f64::from(other.block_mw * at.uplink_gain(tti, cell));
             let fades = of.faded > 0 && at.is_strong(tti, cell);
             let (links, Work { fading: memory, channel, .. }) = (&mut at.ue.fading, at.work);
             let link = match &of.fading {
@@ -327,7 +327,7 @@ impl<const WORDS: usize> Air<WORDS> {
             }
         }
         let mut at = AtUe { shared: of, id: ue, ue: &mut ues[ue], work };
-        let gain = at.gains(tti, cell).uplink;
+        let gain = at.uplink_gain(tti, cell);
         let AtUe { ue: UeRadio { sent, fading: links, .. }, work, .. } = at;
         let Work { interference_mw, row, fading: memory, channel, .. } = work;
         debug_assert!(

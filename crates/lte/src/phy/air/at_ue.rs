@@ -9,7 +9,7 @@ use lasthop_units::{CellId, Dbm, Id, Tti, UeId};
 use super::around::{Around, Assured, Ray};
 use super::array::ChannelOf;
 use super::beams::{AtPlace, Bounded, OfMoment, Powers, Sinr, of_blocks};
-use super::{AtUe, Cell, Gains, Link, Shared, Sound, UeRadio, Work};
+use super::{AtUe, Cell, Link, Shared, Sound, UeRadio, Work};
 
 /// TTIs after which links that were too fast for a bound are examined again.
 const RETRY: u64 = 128;
@@ -41,29 +41,50 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         self.shared.fading.is_some()
     }
 
-    /// Large-scale gains of the link to `cell`.
+    /// Large-scale gain of the downlink from `cell`.
     #[inline]
-    pub fn gains(&mut self, tti: Tti, cell: CellId) -> Gains {
+    pub fn downlink_gain(&mut self, tti: Tti, cell: CellId) -> f32 {
         match self.ue.links.get(cell.index()) {
-            Some(link) if link.until > tti.0 => link.gains,
+            Some(link) if link.until > tti.0 => link.downlink,
             _ => self.renew(tti, cell),
         }
     }
 
+    /// Large-scale gain of the uplink to `cell`.
+    #[inline]
+    pub fn uplink_gain(&mut self, tti: Tti, cell: CellId) -> f32 {
+        match self.ue.links.get(cell.index()) {
+            Some(link) if link.until > tti.0 && !link.uplink.is_nan() => link.uplink,
+            _ => self.renew_uplink(tti, cell),
+        }
+    }
+
     #[cold]
-    fn renew(&mut self, tti: Tti, cell: CellId) -> Gains {
+    fn renew(&mut self, tti: Tti, cell: CellId) -> f32 {
         let UeRadio { terminal, around, .. } = &mut *self.ue;
-        let (gains, until) = self.shared.ground.gains(cell, (self.id, terminal), tti);
-        let until = until.map_or(u64::MAX, |t| t.0);
-        around.renew(cell, gains.downlink, until);
-        self.links()[cell.index()] = Link { gains, until };
-        gains
+        let ground = &self.shared.ground;
+        let downlink = ground.gain(Direction::Downlink, cell, (self.id, &mut *terminal), tti);
+        let until = ground.holds(terminal, tti).map_or(u64::MAX, |t| t.0);
+        around.renew(cell, downlink, until);
+        self.links()[cell.index()] = Link { downlink, uplink: f32::NAN, until };
+        downlink
+    }
+
+    #[cold]
+    fn renew_uplink(&mut self, tti: Tti, cell: CellId) -> f32 {
+        self.downlink_gain(tti, cell);
+        let UeRadio { terminal, links, .. } = &mut *self.ue;
+        let (ground, link) = (&self.shared.ground, &mut links[cell.index()]);
+        // Both gains are those of one position.
+        let of = if link.until == u64::MAX { tti } else { ground.computed(Tti(link.until)) };
+        link.uplink = ground.gain(Direction::Uplink, cell, (self.id, terminal), of);
+        link.uplink
     }
 
     /// The links to all cells, some of which may not be computed yet.
     pub(super) fn links(&mut self) -> &mut [Link] {
         if self.ue.links.is_empty() {
-            let unknown = Link { gains: Gains::default(), until: 0 };
+            let unknown = Link { downlink: 0.0, uplink: f32::NAN, until: 0 };
             self.ue.links = vec![unknown; self.shared.cells.len()].into();
         }
         &mut self.ue.links
@@ -81,7 +102,7 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
             let ray = self.ray(tti, i);
             sum += self.shared.cells[ray.cell].full_mw[0] * ray.gain;
         }
-        self.shared.cells[cell].full_mw[0] * self.gains(tti, cell).downlink / sum
+        self.shared.cells[cell].full_mw[0] * self.downlink_gain(tti, cell) / sum
     }
 
     /// Linear SINR at `cell` of a sounding signal that the UE sends on `rbs` in `tti` with `power`
@@ -91,7 +112,7 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         if let Some(pinned) = self.ue.pinned {
             return self.work.flat(rbs.len(), pinned);
         }
-        let gain = self.gains(tti, cell).uplink;
+        let gain = self.uplink_gain(tti, cell);
         let block_mw = (milliwatts(power) / f64::from(rbs.len().max(1))) as f32 * gain;
         if self.shared.receives_with_many(cell) {
             return self.sounding_array(tti, cell, rbs, block_mw);

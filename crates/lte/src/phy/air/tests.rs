@@ -5,7 +5,8 @@ use super::*;
 use crate::phy::{NUMEROLOGY, TTI};
 use lasthop_cell::Numerology;
 use lasthop_engine::math::db;
-use lasthop_units::{Duration, Id, Metres};
+use lasthop_radio::Mobility;
+use lasthop_units::{Duration, Id, Metres, Speed};
 
 /// (299 792 458 / 3e8)^2 is 0.9986.
 const C: f64 = 1.5e-3;
@@ -139,4 +140,32 @@ fn a_pinned_link_has_the_sinr_that_it_is_given() {
     let (cell, ue) = (CellId::from_index(0), UeId::from_index(0));
     assert_eq!(air.downlink(Tti(0), cell, ue, RbSet::range(3, 4)), [10.0; 4]);
     assert_eq!(air.reference(Tti(0), cell, ue, RbSet::range(0, 25), false), [10.0; 25]);
+}
+
+/// The gain of the uplink is that of the position of the downlink's gain, whenever it is asked for
+/// while that holds: a UE that moves at 30 m/s, computed again after 10 TTIs.
+#[test]
+fn gains_of_both_carriers_are_of_one_position() {
+    let ue = UeRadioConfig {
+        mobility: Mobility::Linear { speed: Speed(30.0), heading: 0.3 },
+        ..Default::default()
+    };
+    let radio = RadioConfig::default();
+    let cells = [CellRadioConfig::default(); 2];
+    let of = || Propagation::new(&radio, TTI, cells.iter(), [ue].iter(), 1);
+    let (cell, id) = (CellId::from_index(1), UeId::from_index(0));
+    let gains = |tti| of().gains(cell, id, Tti(tti)).0;
+    let (air, device) = (
+        CellAir { power: Dbm(30.0), noise_figure: Db(5.0), blocks: 25 },
+        UeAir { noise_figure: Db(9.0), pinned_sinr: None },
+    );
+    let all = [air.clone(), air];
+    let mut air: Air = Air::new(&all, &[device], NUMEROLOGY.block(), of(), None, 3, true);
+    let [first, then] = [100, 110].map(gains);
+    assert!(first.uplink != then.uplink && first.uplink != gains(107).uplink);
+    assert_eq!(air.downlink_gain(Tti(100), cell, id), first.downlink);
+    assert_eq!(air.uplink_gain(Tti(107), cell, id), first.uplink);
+    assert_eq!(air.uplink_gain(Tti(109), cell, id), first.uplink);
+    assert_eq!(air.uplink_gain(Tti(110), cell, id), then.uplink);
+    assert_eq!(air.downlink_gain(Tti(115), cell, id), then.downlink);
 }
