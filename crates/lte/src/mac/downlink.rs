@@ -471,8 +471,8 @@ pub struct DownlinkCell {
 }
 
 impl DownlinkCell {
-    /// For a carrier of `bandwidth`.
-    pub fn new(config: &DownlinkConfig, bandwidth: Bandwidth) -> DownlinkCell {
+    /// For a carrier of `bandwidth`, with the `adaptation` of `config` on it.
+    pub fn new(config: &DownlinkConfig, bandwidth: Bandwidth, adaptation: Adaptation) -> DownlinkCell {
         let scheduler = config.scheduler.build(crate::phy::TTI);
         let rules =
             Rules { domain: scheduler.domain(), window: config.window, exact_shares: config.exact_shares };
@@ -482,7 +482,7 @@ impl DownlinkCell {
             reuse: config.reuse.and_then(|reuse| reuse.on(&band, usable)),
             usable,
             band,
-            adaptation: config.adaptation(bandwidth),
+            adaptation,
             scheduler,
             rules,
         }

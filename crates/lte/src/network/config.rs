@@ -297,7 +297,7 @@ impl CellConfig {
         within("downlink", self.downlink.validate(), &mut warnings)?;
         if let Some(reuse) = &self.downlink.reuse {
             let bandwidth = Bandwidth::from_prbs(self.resource_blocks as usize).unwrap_or_default();
-            let cell = DownlinkCell::new(&self.downlink, bandwidth);
+            let cell = DownlinkCell::new(&self.downlink, bandwidth, self.downlink.adaptation(bandwidth));
             check(
                 reuse.on(&cell.band, cell.usable).is_some(),
                 "downlink.reuse",

@@ -20,8 +20,13 @@ impl RadioNetwork {
         let bearers = Bearers::of(config, seed);
         let kind = |bearer| bearers[bearer].layers.handover_kind();
         let core = config.handover.as_ref().map(|h| Box::new(Core::new(config, h, kind)));
+        let mut cells = IndexVec::with_capacity(config.cells.len());
+        for (id, cell) in config.cells.enumerate() {
+            let cell = Cell::new(id, cell, &cells);
+            cells.push(cell);
+        }
         let mut network = RadioNetwork {
-            cells: config.cells.enumerate().map(|(id, cell)| Cell::new(id, cell)).collect(),
+            cells,
             ues: ues().map(|(id, ue, cell)| Ue::new(id, ue, cell, seed)).collect(),
             contexts: ues().map(|(_, _, cell)| UeContext::new(cell)).collect(),
             links: ues().map(|(id, ue, cell)| Link::new(id, ue, cell, seed)).collect(),

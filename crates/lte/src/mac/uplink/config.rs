@@ -11,6 +11,7 @@ use super::super::phr::PhrConfig;
 use super::super::random_access::RandomAccessConfig;
 use super::super::scheduler::SchedulerConfig;
 use super::super::sr::SrConfig;
+use super::UplinkAdaptation;
 use lasthop_bearer::{ConfigError, Warning, check, warn, within};
 
 /// The uplink of a cell: how UEs request grants, and how the eNB schedules them.
@@ -179,6 +180,11 @@ impl Default for UplinkConfig {
 }
 
 impl UplinkConfig {
+    /// SINRs and MCS on a carrier of `blocks` resource blocks.
+    pub fn adaptation(&self, blocks: u32) -> UplinkAdaptation {
+        UplinkAdaptation::new(self.amc.mode(blocks as usize), self.max_mcs)
+    }
+
     /// Refuses values that are invalid on a carrier of `blocks` resource blocks.
     pub fn validate(&self, blocks: u32) -> Result<Vec<Warning>, ConfigError> {
         self.validate_blocks(blocks)?;

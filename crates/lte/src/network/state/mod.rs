@@ -15,7 +15,7 @@ pub mod uplink;
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_radio::lte::Bandwidth;
-use lasthop_units::{BearerId, CellId, Db, Id, Tti, UeId};
+use lasthop_units::{BearerId, CellId, Db, Id, IndexVec, Tti, UeId};
 
 use self::uplink::{CellUplink, UplinkContext, UplinkLink, UplinkUe};
 use super::config::{CellConfig, UeConfig};
@@ -64,17 +64,33 @@ impl Cell {
         CellSettings { config, adaptation: &downlink.adaptation, control }
     }
 
-    pub fn new(cell: CellId, config: &CellConfig) -> Cell {
-        let bandwidth = Bandwidth::from_prbs(config.resource_blocks as usize).unwrap_or_default();
+    /// The cell `cell` of `config`, whose link adaptation takes long to compute: that of an earlier
+    /// cell with the same settings is copied.
+    pub fn new(cell: CellId, config: &CellConfig, earlier: &IndexVec<CellId, Cell>) -> Cell {
+        let blocks = config.resource_blocks;
+        let bandwidth = Bandwidth::from_prbs(blocks as usize).unwrap_or_default();
+        let all = || earlier.iter().filter(|c| c.config.resource_blocks == blocks);
+        let downlink = all().find(|c| c.config.downlink == config.downlink);
+        let downlink = downlink.map(|c| c.downlink.adaptation.clone());
+        let uplink = all().find(|c| c.config.uplink == config.uplink).map(|c| c.uplink.adaptation.clone());
         Cell {
             config: config.clone(),
             active: [Vec::new(), Vec::new()],
-            downlink: DownlinkCell::new(&config.downlink, bandwidth),
+            downlink: DownlinkCell::new(
+                &config.downlink,
+                bandwidth,
+                downlink.unwrap_or_else(|| config.downlink.adaptation(bandwidth)),
+            ),
             persistent: Vec::new(),
             control: ControlBlocks::new(config.resource_blocks),
             reference_power_mw: config.reference_power_mw(),
             element_power_mw: config.element_power_mw(),
-            uplink: CellUplink::new(&config.uplink, config.resource_blocks, cell),
+            uplink: CellUplink::new(
+                &config.uplink,
+                blocks,
+                cell,
+                uplink.unwrap_or_else(|| config.uplink.adaptation(blocks)),
+            ),
         }
     }
     /// The cell's UEs with semi-persistent scheduling in `direction`.
@@ -332,3 +348,27 @@ pub(super) fn process_of(harq: &mut [Option<Box<Processes>>; 2], id: u8) -> Opti
 
 /// Distinguishes the network's draws of block errors from those of dedicated channels.
 const RADIO: u64 = 1 << 60;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cells 0 and 2 have the same settings, cell 1 has no 64QAM in the uplink and half of the
+    /// blocks.
+    #[test]
+    fn a_cell_has_the_adaptation_of_its_own_settings() {
+        let config = CellConfig { resource_blocks: 50, ..CellConfig::default() };
+        let mut other = CellConfig { resource_blocks: 25, ..config.clone() };
+        other.uplink.max_mcs = 20;
+        let mut cells = IndexVec::with_capacity(3);
+        for (i, config) in [&config, &other, &config].into_iter().enumerate() {
+            let cell = Cell::new(CellId::from_index(i), config, &cells);
+            cells.push(cell);
+        }
+        let highest: Vec<_> = cells.iter().map(|c| c.uplink.adaptation.mcs(60.0)).collect();
+        assert_eq!(highest, [Some(28), Some(20), Some(28)]);
+        let subbands: Vec<_> = cells.iter().map(|c| c.downlink.adaptation.subband()).collect();
+        assert_eq!(subbands[0], subbands[2]);
+        assert_ne!(subbands[0], subbands[1]);
+    }
+}

@@ -64,13 +64,14 @@ pub struct UplinkCounters {
 }
 
 impl CellUplink {
-    /// The uplink of `cell`, which has `blocks` resource blocks.
-    pub fn new(config: &UplinkConfig, blocks: u32, cell: CellId) -> CellUplink {
+    /// The uplink of `cell`, which has `blocks` resource blocks, with the `adaptation` of `config`
+    /// on them.
+    pub fn new(config: &UplinkConfig, blocks: u32, cell: CellId, adaptation: UplinkAdaptation) -> CellUplink {
         let low = config.pucch_blocks.div_ceil(2);
         let band = RbSet::range(low, blocks - config.pucch_blocks);
         CellUplink {
             scheduler: config.scheduler.build(crate::phy::TTI),
-            adaptation: UplinkAdaptation::new(config.amc.mode(blocks as usize), config.max_mcs),
+            adaptation,
             responder: Responder::default(),
             plan: Plan::new(),
             upper: band.without(RbSet::range(0, low + band.len() * (cell.index() as u32 % 3) / 3)),

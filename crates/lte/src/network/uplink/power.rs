@@ -166,7 +166,15 @@ pub struct Silence<'a> {
 impl CellConfig {
     /// The check for this cell, which is `id`.
     pub fn silence(&self, id: CellId) -> Silence<'_> {
-        Silence { config: self, cell: CellUplink::new(&self.uplink, self.resource_blocks, id) }
+        Silence {
+            config: self,
+            cell: CellUplink::new(
+                &self.uplink,
+                self.resource_blocks,
+                id,
+                self.uplink.adaptation(self.resource_blocks),
+            ),
+        }
     }
 }
 
@@ -296,7 +304,8 @@ mod tests {
     #[test]
     fn more_blocks_than_one_transmission_needs_carry_more_beyond_headers() {
         const HEADERS: u32 = 8;
-        let cell = CellUplink::new(&UplinkConfig::default(), 50, CellId::from_index(0));
+        let config = UplinkConfig::default();
+        let cell = CellUplink::new(&config, 50, CellId::from_index(0), config.adaptation(50));
         let (mut repeated, mut at_once) = (0, 0);
         for level in (-100..=30).map(|tenth| tenth as f32 / 10.0) {
             let mut u = UplinkContext::new(&cell.config);
