@@ -85,6 +85,8 @@ struct LogicalChannel {
     /// Number of the UE's bearer.
     index: usize,
     config: LogicalChannelConfig,
+    /// Bytes of the bearer that wait, as of the last [`look`](Multiplexer::look).
+    waiting: u64,
     /// Bj [B], as of `updated`.
     bucket: i64,
     updated: Tti,
@@ -122,7 +124,7 @@ impl Multiplexer {
     /// Adds the channel of the UE's bearer number `index`.
     pub fn add(&mut self, index: usize, config: LogicalChannelConfig) {
         let place = self.channels.partition_point(|c| c.config.priority <= config.priority);
-        self.channels.insert(place, LogicalChannel { index, config, bucket: 0, updated: Tti(0) });
+        self.channels.insert(place, LogicalChannel { index, config, waiting: 0, bucket: 0, updated: Tti(0) });
     }
 
     /// Empties the buckets at a reset of MAC (TS 36.321 clause 5.9).
@@ -132,17 +134,14 @@ impl Multiplexer {
         }
     }
 
-    /// The buffers as a report gives them, by the waiting bytes of each bearer.
-    pub fn buffers(&self, backlog: impl FnMut(usize) -> u64) -> Buffers {
-        self.buffers_and_need(backlog).0
-    }
-
-    /// The buffers, and the size of all waiting data with its headers [B]; 0 without data.
-    pub fn buffers_and_need(&self, mut backlog: impl FnMut(usize) -> u64) -> (Buffers, u64) {
+    /// Takes in the waiting bytes of each bearer. Returns the buffers as a report gives them, and the
+    /// size of all waiting data with its headers [B]; 0 without data.
+    pub fn look(&mut self, mut backlog: impl FnMut(usize) -> u64) -> (Buffers, u64) {
         let mut buffers = Buffers::default();
         let (mut urgent, mut need) = (None, 0);
-        for channel in &self.channels {
+        for channel in &mut self.channels {
             let bytes = backlog(channel.index);
+            channel.waiting = bytes;
             buffers.bytes[usize::from(channel.config.group)] += bytes;
             if bytes > 0 {
                 need += bytes + HEADERS;
@@ -172,38 +171,32 @@ impl Multiplexer {
         self.channels.iter().filter(move |c| c.config.priority == of.config.priority && c.index != of.index)
     }
 
-    /// Shares `room` bytes of a transport block, subheaders included, among the channels. `pull`
-    /// takes a bearer and its grant and returns the bytes that RLC has used of it, as [`Grant`]
-    /// counts.
+    /// Shares `room` bytes of a transport block, subheaders included, among the channels by what
+    /// waited at the last [`look`](Self::look). `pull` takes a bearer and its grant and returns the
+    /// bytes that RLC has used of it, as [`Grant`] counts.
     // 5.4.3.1 [unverified]: all the logical channels with Bj > 0 are allocated resources in a
     // decreasing priority order [...]; decrement Bj by the total size of MAC SDUs served to logical
     // channel j in Step 1; if any resources remain, all the logical channels are served in a strict
     // decreasing priority order (regardless of the value of Bj). So a channel may use in one call
     // what remains beyond the quotas of the channels after it: RLC makes one PDU instead of two.
-    pub fn fill(
-        &mut self,
-        tti: Tti,
-        room: u32,
-        mut backlog: impl FnMut(usize) -> u64,
-        mut pull: impl FnMut(usize, Grant) -> u32,
-    ) {
+    pub fn fill(&mut self, tti: Tti, room: u32, mut pull: impl FnMut(usize, Grant) -> u32) {
         let per_pdu = if room < 128 { subheader(0) } else { subheader(room) };
         // The last part's subheader has no L field: its bytes are available for data.
         let mut left = room + (per_pdu - SHORT_SUBHEADER);
         let mut reserved: u64 = 0;
-        let mut quotas = smallvec::SmallVec::<[(u64, bool); 8]>::new();
+        let mut quotas = smallvec::SmallVec::<[u64; 8]>::new();
         for channel in &mut self.channels {
             channel.refill(tti);
-            let waiting = backlog(channel.index);
-            let wanted = if waiting > 0 { waiting + HEADERS } else { 0 };
+            let wanted = if channel.waiting > 0 { channel.waiting + HEADERS } else { 0 };
             let quota = channel.quota().min(wanted).min(u64::from(left).saturating_sub(reserved));
             reserved += quota;
-            quotas.push((quota, waiting > 0));
+            quotas.push(quota);
         }
-        for (channel, (quota, waits)) in self.channels.iter_mut().zip(quotas) {
+        for (channel, quota) in self.channels.iter_mut().zip(&quotas) {
+            let quota = *quota;
             reserved -= quota;
             let bytes = left - (reserved as u32).min(left);
-            if bytes <= per_pdu || !waits {
+            if bytes <= per_pdu || channel.waiting == 0 {
                 continue;
             }
             let used = pull(channel.index, Grant { bytes, per_pdu });
@@ -241,7 +234,7 @@ impl Assembly {
         tti: Tti,
         size: u32,
         c_rnti: bool,
-        mux: &Multiplexer,
+        mux: &mut Multiplexer,
         bsr: &mut Reporting,
         backlog: impl Fn(usize) -> u64,
     ) -> Assembly {
@@ -250,7 +243,7 @@ impl Assembly {
             // The report of a lost Msg3 counts as not sent.
             bsr.on_data();
         }
-        let (before, need) = mux.buffers_and_need(backlog);
+        let (before, need) = mux.look(backlog);
         let reserved = bsr.reserve(size.saturating_sub(controls), need, &before);
         Assembly { tti, size, controls: controls + reserved, reserved, before }
     }
@@ -281,14 +274,14 @@ impl Assembly {
     pub fn finish(
         self,
         sdus: &[u32],
-        mux: &Multiplexer,
+        mux: &mut Multiplexer,
         bsr: &mut Reporting,
         sr: &mut SchedulingRequest,
         backlog: impl Fn(usize) -> u64,
     ) -> (Option<Report>, u32) {
         let mut padding = pdu::padding(self.size, self.controls, sdus);
         debug_assert!(padding.is_some(), "{:?}: more than {} B", self.tti, self.size);
-        let after = mux.buffers(backlog);
+        let (after, _) = mux.look(backlog);
         let report = match self.reserved {
             0 => padding.and_then(|p| bsr.pad(self.tti, p, &after)),
             _ => bsr.compose(self.tti, self.reserved, &self.before, &after),
@@ -322,15 +315,11 @@ mod tests {
     /// granted.
     fn shares(mux: &mut Multiplexer, tti: u64, room: u32) -> Vec<(usize, u32)> {
         let mut taken = Vec::new();
-        mux.fill(
-            Tti(tti),
-            room,
-            |_| 1_000_000,
-            |index, grant| {
-                taken.push((index, grant.bytes));
-                grant.bytes
-            },
-        );
+        mux.look(|_| 1_000_000);
+        mux.fill(Tti(tti), room, |index, grant| {
+            taken.push((index, grant.bytes));
+            grant.bytes
+        });
         taken
     }
 
@@ -379,15 +368,11 @@ mod tests {
         mux.add(0, channel(1, Some(256), 0));
         mux.add(1, channel(2, Some(0), 0));
         let mut taken = Vec::new();
-        mux.fill(
-            Tti(100),
-            1000,
-            |i| [50, 1_000_000][i],
-            |index, grant| {
-                taken.push((index, grant.bytes));
-                if index == 0 { 55 } else { grant.bytes }
-            },
-        );
+        mux.look(|i| [50, 1_000_000][i]);
+        mux.fill(Tti(100), 1000, |index, grant| {
+            taken.push((index, grant.bytes));
+            if index == 0 { 55 } else { grant.bytes }
+        });
         assert_eq!(taken, [(0, 1002), (1, 947)]);
     }
 
@@ -401,9 +386,10 @@ mod tests {
         assert!(report(0, [false; 3]) && report(1, [true, false, true]));
         assert!(!report(0, [true, false, false]) && !report(0, [false, true, false]));
         assert!(!report(2, [true, false, false]), "the same priority is not a higher one");
-        let buffers = mux.buffers(|i| [10, 0, 5][i]);
+        let (buffers, need) = mux.look(|i| [10, 0, 5][i]);
         assert_eq!(buffers, Buffers { bytes: [0, 15, 0, 0], most_urgent: 1 });
-        assert_eq!(mux.buffers(|i| [10, 1, 5][i]).most_urgent, 2);
+        assert_eq!(need, 10 + 5 + 2 * HEADERS);
+        assert_eq!(mux.look(|i| [10, 1, 5][i]).0.most_urgent, 2);
     }
 
     /// QCI 1 (priority 2) with 64 kbit/s = 8 kB/s; QCI 9 (priority 9) without a guarantee; 65

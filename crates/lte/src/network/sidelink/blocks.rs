@@ -294,15 +294,15 @@ impl Sender {
         bearers: &mut Bearers,
     ) -> bool {
         let (bearer, end, header) = (l.bearer, l.end, l.link.header);
-        let before = bearers[bearer].layers.buffer_status(end).total();
-        let bearers = std::cell::RefCell::new(bearers);
+        let waiting = |bearers: &Bearers| bearers[bearer].layers.buffer_status(end).total();
+        let before = waiting(bearers);
         let mut parts = std::mem::take(&mut self.harq.get_mut(process_of(tti)).parts);
         debug_assert!(parts.is_empty());
-        let backlog = |_| bearers.borrow()[bearer].layers.buffer_status(end).total();
-        self.mux.fill(tti, g.bytes.saturating_sub(header), backlog, |_, grant| {
-            bearers.borrow_mut().pull(now, bearer, end, grant, &mut parts)
+        self.mux.look(|_| before);
+        self.mux.fill(tti, g.bytes.saturating_sub(header), |_, grant| {
+            bearers.pull(now, bearer, end, grant, &mut parts)
         });
-        let after = backlog(0);
+        let after = waiting(bearers);
         self.covered = self.covered.saturating_sub(before.saturating_sub(after));
         if is_last {
             // No further grant: remaining data must be requested again. Only the peer receives this
@@ -311,7 +311,7 @@ impl Sender {
         }
         let sends = !parts.is_empty();
         let others = l.group.iter().flat_map(|group| &group.members).filter(|m| m.bearer != bearer);
-        others.for_each(|m| bearers.borrow_mut().note_copies_sent(now, m.bearer, end, &parts));
+        others.for_each(|m| bearers.note_copies_sent(now, m.bearer, end, &parts));
         let p = self.harq.get_mut(process_of(tti));
         p.parts = parts;
         if sends {

@@ -209,7 +209,7 @@ impl Sending<'_> {
         u.bsr.on_tti(tti, u.had.contains(&true));
         let (drbs, layer2) = (&self.link.drbs, &self.layer2);
         let waiting = |i: usize| layer2.waiting(drbs[i]);
-        let mut pdu = Assembly::begin(tti, g.bytes, block.c_rnti, &u.mux, &mut u.bsr, waiting);
+        let mut pdu = Assembly::begin(tti, g.bytes, block.c_rnti, &mut u.mux, &mut u.bsr, waiting);
         if pdu.takes_headroom(&mut u.phr, path_loss) {
             let config = &self.config.uplink.power_control;
             block.headroom = Some(phr::level(u.power.headroom(config, g.rbs.len(), path_loss)));
@@ -229,7 +229,7 @@ impl Sending<'_> {
         let u = &mut *self.ue;
         let (drbs, layer2) = (&self.link.drbs, &self.layer2);
         let waiting = |i: usize| layer2.waiting(drbs[i]);
-        let (report, padding) = pdu.finish(self.sdus, &u.mux, &mut u.bsr, &mut u.sr, waiting);
+        let (report, padding) = pdu.finish(self.sdus, &mut u.mux, &mut u.bsr, &mut u.sr, waiting);
         if let (Some(report), true) = (report, self.trace.is_on()) {
             self.trace.step(tti, Step::Report, self.id, tti, report.bytes(), RbSet::EMPTY);
         }
@@ -290,10 +290,9 @@ impl Sending<'_> {
         let UplinkUe { harq, mux, .. } = &mut *self.ue;
         let parts = &mut harq.get_mut(process_of(self.tti)).parts;
         debug_assert!(parts.is_empty());
-        // Both closures use the bearers, one after the other.
-        let layer2 = std::cell::RefCell::new(&mut self.layer2);
-        let pull = |i: usize, grant: Grant| {
-            let (mut layer2, before) = (layer2.borrow_mut(), parts.len());
+        let layer2 = &mut self.layer2;
+        mux.fill(self.tti, room, |i: usize, grant: Grant| {
+            let before = parts.len();
             let used = layer2.pull(drbs[i], grant, parts);
             match &parts[before..] {
                 // Usually: the opportunity was charged with its size.
@@ -304,8 +303,7 @@ impl Sending<'_> {
                 pdus => self.sdus.extend(pdus.iter().map(|(_, pdu)| pdu.size(layer2.format(drbs[i])))),
             }
             used
-        };
-        mux.fill(self.tti, room, |i| layer2.borrow().waiting(drbs[i]), pull);
+        });
         for i in 0..self.link.drbs.len() {
             let bearer = self.link.drbs[i];
             self.layer2.settle_for_enb(bearer);
