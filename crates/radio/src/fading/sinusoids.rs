@@ -199,12 +199,13 @@ impl Sinusoids {
         let count = self.taps();
         taps.resize(count);
         // The loops over the taps of the standard profiles have a fixed length.
+        let circle_of = &mut scratch.circle;
         match (self.is_standard(), count) {
-            (true, 9) => self.after_by_rows::<9, { room(9) }>(steps, n, taps),
-            (true, 7) => self.after_by_rows::<7, { room(7) }>(steps, n, taps),
-            (true, 1) => self.after_by_rows::<1, { room(1) }>(steps, n, taps),
+            (true, 9) => self.after_by_rows::<9, { room(9) }>(steps, n, circle_of, taps),
+            (true, 7) => self.after_by_rows::<7, { room(7) }>(steps, n, circle_of, taps),
+            (true, 1) => self.after_by_rows::<1, { room(1) }>(steps, n, circle_of, taps),
             _ => {
-                let [x, y] = &mut scratch.circle;
+                let [x, y] = circle_of;
                 x.resize(steps.each.len(), 0.0);
                 y.resize(steps.each.len(), 0.0);
                 let turns = steps.each.iter().zip(&steps.phases);
@@ -220,16 +221,30 @@ impl Sinusoids {
 
     /// The same for a standard profile of `TAPS` taps; `ROOM` is [`room`] of them.
     #[inline(always)]
-    fn after_by_rows<const TAPS: usize, const ROOM: usize>(&self, steps: &Steps, n: u64, taps: &mut Taps) {
+    fn after_by_rows<const TAPS: usize, const ROOM: usize>(
+        &self,
+        steps: &Steps,
+        n: u64,
+        circle_of: &mut [Vec<f32>; 2],
+        taps: &mut Taps,
+    ) {
         const { assert!(ROOM == room(TAPS) && TAPS <= 2 * LANES) };
-        let [mut x, mut y] = [[0.0_f32; ROOM]; 2];
+        // Values of earlier calls beyond the last sinusoid are not used.
+        let [Some(x), Some(y)] = circle_of.each_mut().map(|row| {
+            if row.len() < ROOM {
+                row.resize(ROOM, 0.0);
+            }
+            row.first_chunk_mut::<ROOM>()
+        }) else {
+            return;
+        };
         let turns = steps.each[..SINUSOIDS * TAPS].iter().zip(&steps.phases[..SINUSOIDS * TAPS]);
-        for ((x, y), (each, phase)) in x.iter_mut().zip(&mut y).zip(turns) {
+        for ((x, y), (each, phase)) in x.iter_mut().zip(y.iter_mut()).zip(turns) {
             (*x, *y) = circle(turns_after(*each, *phase, n));
         }
         let amplitudes = &self.amplitudes[..TAPS];
         let (re, im) = taps.values[..2 * TAPS].split_at_mut(TAPS);
-        for (of, to) in [(&x, re), (&y, im)] {
+        for (of, to) in [(&*x, re), (&*y, im)] {
             // Values after the last tap of a row belong to the next row; their sums are not used.
             let mut sums = [0.0; 2 * LANES];
             for row in 0..SINUSOIDS {
