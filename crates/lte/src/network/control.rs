@@ -20,16 +20,13 @@ const DRAWS: usize = 64;
 /// Mutual information with which a draw `uniform` never leads to a miss.
 fn safe(uniform: f64) -> f32 {
     static SAFE: LazyLock<[f32; DRAWS]> = LazyLock::new(|| {
-        std::array::from_fn(|i| {
-            let harmless =
-                |mi: f32| control_error(sinr_db_of_mi(Modulation::Qpsk, mi)) <= i as f64 / DRAWS as f64;
-            // The error probability falls with the information: the lowest of the steps without a
-            // miss.
-            (0..100)
-                .map(|step| CONTROL_SAFE * step as f32 / 100.0)
-                .find(|mi| harmless(*mi))
-                .unwrap_or(CONTROL_SAFE)
-        })
+        let steps: [(f32, f64); 100] = std::array::from_fn(|step| {
+            let mi = CONTROL_SAFE * step as f32 / 100.0;
+            (mi, control_error(sinr_db_of_mi(Modulation::Qpsk, mi)))
+        });
+        // The error probability falls with the information: the lowest of the steps without a miss.
+        let lowest = |draw: f64| steps.iter().find(|(_, error)| *error <= draw);
+        std::array::from_fn(|i| lowest(i as f64 / DRAWS as f64).map_or(CONTROL_SAFE, |(mi, _)| *mi))
     });
     SAFE[((uniform * DRAWS as f64) as usize).min(DRAWS - 1)]
 }

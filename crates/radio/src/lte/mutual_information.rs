@@ -169,8 +169,10 @@ const SHIFT: u32 = 23 - PIECE_BITS;
 /// Pieces, rounded up to a power of two, so that an index needs no check.
 const LINES: usize = PIECES.next_power_of_two();
 
+/// The modulations, in the order of their numbers.
+const ALL: [Modulation; 4] = [Modulation::Qpsk, Modulation::Qam16, Modulation::Qam64, Modulation::Qam256];
 /// Number of modulations.
-const MODULATIONS: usize = 4;
+pub const MODULATIONS: usize = ALL.len();
 
 /// The lines of one piece of the SINR, by modulation.
 #[derive(Clone, Copy, Default)]
@@ -206,29 +208,37 @@ struct Lookup {
 const STEPS: usize = 1024;
 
 static LOOKUP: LazyLock<[Lookup; MODULATIONS]> = LazyLock::new(|| {
-    [Modulation::Qpsk, Modulation::Qam16, Modulation::Qam64, Modulation::Qam256].map(Lookup::new)
+    let ends: Vec<(f64, f64)> = (0..=PIECES as u32)
+        .map(|i| f64::from(f32::from_bits((LOWEST_EXPONENT << 23) + (i << SHIFT))))
+        .map(|g| (g, db(g)))
+        .collect();
+    ALL.map(|modulation| Lookup::new(modulation, &ends))
 });
 
 impl Lookup {
-    fn new(modulation: Modulation) -> Lookup {
-        let knots: Box<[(f64, f64)]> = (0..=PIECES as u32)
-            .map(|i| f64::from(f32::from_bits((LOWEST_EXPONENT << 23) + (i << SHIFT))))
-            .map(|g| (g, mi_closed_form(modulation, g)))
-            // Where its two forms meet, J decreases a little; the inverse needs a monotone curve.
-            .scan(0.0f64, |top, (g, mi)| {
-                *top = top.max(mi);
-                Some((g, *top))
+    /// The table of `modulation`; `ends` are the ends of the pieces, linear and in dB.
+    fn new(modulation: Modulation, ends: &[(f64, f64)]) -> Lookup {
+        // Where its two forms meet, J decreases a little; the inverse needs a monotone curve.
+        let mut top = 0.0f64;
+        let knots: Box<[(f64, f64)]> = ends
+            .iter()
+            .map(|(g, g_db)| {
+                top = top.max(mi_closed_form(modulation, *g));
+                (*g_db, top)
             })
             .collect();
         let mut lines = Box::new([(0.0, 0.0); LINES]);
-        for (line, k) in lines.iter_mut().zip(knots.windows(2)) {
-            let slope = (k[1].1 - k[0].1) / (k[1].0 - k[0].0);
-            *line = ((k[0].1 - slope * k[0].0) as f32, slope as f32);
+        for ((line, k), g) in lines.iter_mut().zip(knots.windows(2)).zip(ends.windows(2)) {
+            let slope = (k[1].1 - k[0].1) / (g[1].0 - g[0].0);
+            *line = ((k[0].1 - slope * g[0].0) as f32, slope as f32);
         }
-        let above =
-            |step: usize| knots.partition_point(|(_, value)| *value <= step as f64 / STEPS as f64) as u16;
+        let mut after = 0;
+        let above = |step: usize| {
+            let value = step as f64 / STEPS as f64;
+            after += knots[after..].iter().take_while(|(_, of)| *of <= value).count();
+            after as u16
+        };
         let above = (0..=STEPS).map(above).collect();
-        let knots = knots.iter().map(|(g, value)| (db(*g), *value)).collect();
         Lookup { lines, knots, above }
     }
 
@@ -261,8 +271,6 @@ const HIGHEST: f32 = f32::from_bits(((LOWEST_EXPONENT + OCTAVES) << 23) - 1);
 mod tests {
     use super::*;
     use Modulation::{Qam16, Qam64, Qam256, Qpsk};
-
-    const ALL: [Modulation; 4] = [Qpsk, Qam16, Qam64, Qam256];
 
     /// Values computed from the closed form by hand, equal to those of ns-3's tables up to their
     /// rounding (6e-7).
