@@ -9,7 +9,7 @@
 use lasthop_engine::math::{db, exp};
 use lasthop_radio::lte::{
     Amc, AmcMode, Bandwidth, Cqi, ErrorModel, Mcs, McsTable, MiByModulation, MiPlaces, Olla, OllaConfig,
-    piro_gamma, snr_db_needed, tbs_bits,
+    piro_gamma, reaches, snr_db_needed, tbs_bits,
 };
 use lasthop_units::Tti;
 use schemars::JsonSchema;
@@ -203,23 +203,38 @@ impl Adaptation {
     /// A report of a UE whose blocks have the linear SINRs `sinr`, all of the carrier.
     pub fn measure(&self, sinr: &[f32], config: &CqiConfig) -> Report {
         debug_assert_eq!(sinr.len(), self.blocks);
-        let parts = self.blocks.div_ceil(self.subband);
-        let by_mi = matches!(self.amc.mode(), AmcMode::BlerTarget { .. });
-        let information = by_mi.then(|| Information::of(sinr, self.subband));
-        let cqi_of = |part: Option<usize>| match (&information, part) {
-            (Some(information), _) => self.amc.cqi_of_mi(|m| information.mean(part)[m as usize]),
-            (None, None) => self.amc.cqi(sinr),
-            (None, Some(i)) => self.amc.cqi(sinr.chunks(self.subband).nth(i).unwrap_or_default()),
-        };
-        let wideband = cqi_of(None);
-        let mut subbands = [wideband.index(); SUBBANDS_MAX];
-        if parts > 1 {
-            for (i, of) in subbands[..parts].iter_mut().enumerate() {
-                let own = cqi_of(Some(i)).index();
-                *of = if config.differential { differential(own, wideband.index()) } else { own };
+        match self.amc.mode() {
+            AmcMode::BlerTarget { .. } => self.measure_information(sinr, config),
+            AmcMode::Piro { .. } => {
+                let mut report = Report::of(self.amc.cqi(sinr));
+                let wideband = usize::from(report.wideband.index());
+                for (of, part) in report.subbands.iter_mut().zip(sinr.chunks(self.subband)) {
+                    let own = self.amc.cqi(part).index();
+                    let reaches = |above: usize| usize::from(own) >= wideband + above;
+                    *of = if config.differential { differential(report.wideband, reaches) } else { own };
+                }
+                report
             }
         }
-        Report { scheme: Scheme::Diversity, wideband, subbands, second: None }
+    }
+
+    /// As [`measure`](Self::measure), with CQIs by mutual information.
+    #[inline]
+    fn measure_information(&self, sinr: &[f32], config: &CqiConfig) -> Report {
+        let mut information = Information::NONE;
+        information.compute(sinr, self.subband);
+        let mut report = Report::of(self.amc.cqi_of_mi(&information.all));
+        let parts = self.blocks.div_ceil(self.subband);
+        // The only sub-band is the whole band.
+        let subbands =
+            report.subbands.iter_mut().zip(&information.parts[..if parts > 1 { parts } else { 0 }]);
+        if config.differential {
+            let (wideband, least) = (report.wideband, self.amc.least_from(report.wideband));
+            subbands.for_each(|(of, own)| *of = differential(wideband, |above| reaches(own, &least[above])));
+        } else {
+            subbands.for_each(|(of, own)| *of = self.amc.cqi_of_mi(own).index());
+        }
+        report
     }
 
     /// The level of `cqi` [dB]; minus infinity out of range.
@@ -346,10 +361,13 @@ fn needed_db(amc: &Amc, table: McsTable, mcs: Mcs) -> f64 {
 }
 
 /// TS 36.213 table 7.2.1-2: offset levels 0, 1, at least 2 and at most -1; the eNB uses 2 and -1
-/// for the last two.
-fn differential(subband: u8, wideband: u8) -> u8 {
-    let offset = (i16::from(subband) - i16::from(wideband)).clamp(-1, 2);
-    (i16::from(wideband) + offset).clamp(0, 15) as u8
+/// for the last two. `reaches`: whether the sub-band's CQI is at least 0, 1, and 2 above the
+/// wideband one.
+#[inline(always)]
+fn differential(wideband: Cqi, reaches: impl Fn(usize) -> bool) -> u8 {
+    // Every sub-band reaches CQI 0, and none more than 15: the result is one of them.
+    let steps = u8::from(reaches(0)) + u8::from(reaches(1)) + u8::from(reaches(2));
+    wideband.index() + steps - 1
 }
 
 /// Mutual information of a row of SINRs, by modulation.
@@ -361,29 +379,26 @@ struct Information {
 }
 
 impl Information {
-    /// The information of `sinr`, in sub-bands of `size` blocks.
+    /// That of no blocks.
+    const NONE: Information = Information { parts: [[0.0; 4]; SUBBANDS_MAX], all: [0.0; 4] };
+
+    /// Computes the information of `sinr`, in sub-bands of `size` blocks; in place, because the
+    /// object is large.
     #[inline]
-    fn of(sinr: &[f32], size: usize) -> Information {
-        let mut information = Information { parts: [[0.0; 4]; SUBBANDS_MAX], all: [0.0; 4] };
+    fn compute(&mut self, sinr: &[f32], size: usize) {
         let mut places = MiPlaces::NONE;
         places.locate(sinr);
-        places.mean_mi(sinr.len(), size, &mut information.parts);
+        places.mean_mi(sinr.len(), size, &mut self.parts);
         let mut left = sinr.len();
-        for mean in &information.parts[..sinr.len().div_ceil(size)] {
+        let mut sum = [0.0; 4];
+        for mean in &self.parts[..sinr.len().div_ceil(size)] {
             let len = left.min(size);
-            for (all, mean) in information.all.iter_mut().zip(mean) {
-                *all += *mean * len as f32;
+            for (sum, mean) in sum.iter_mut().zip(mean) {
+                *sum += *mean * len as f32;
             }
             left -= len;
         }
-        information.all = information.all.map(|sum| sum / sinr.len() as f32);
-        information
-    }
-
-    /// The mean over sub-band `part`; None: over all blocks.
-    #[inline(always)]
-    fn mean(&self, part: Option<usize>) -> &MiByModulation {
-        part.map_or(&self.all, |i| &self.parts[i])
+        self.all = sum.map(|sum| sum / sinr.len() as f32);
     }
 }
 
@@ -411,6 +426,12 @@ pub struct CodeWordReport {
 }
 
 impl Report {
+    /// The report of one layer with the CQI `wideband` in all sub-bands.
+    pub const fn of(wideband: Cqi) -> Report {
+        let subbands = [wideband.index(); SUBBANDS_MAX];
+        Report { scheme: Scheme::Diversity, wideband, subbands, second: None }
+    }
+
     /// The report for transmissions of `scheme`, with the second code word's CQIs.
     #[must_use]
     pub fn under(self, scheme: Scheme, second: Option<&Report>) -> Report {
@@ -620,11 +641,11 @@ mod tests {
         assert_eq!(a.mcs(&mut quality, &band, band.all()), Some(bad));
         let between = mean.mcs(&mut quality, &band, band.all()).unwrap();
         assert!(bad < between && between < good);
-        assert_eq!(
-            [differential(15, 5), differential(6, 5), differential(0, 5), differential(5, 5)],
-            [7, 6, 4, 5]
-        );
-        assert_eq!([differential(0, 0), differential(15, 15)], [0, 15]);
+        let of = |own: usize, wideband: usize| {
+            differential(Cqi::new(wideband as u8), |above| own >= wideband + above)
+        };
+        assert_eq!([of(15, 5), of(6, 5), of(0, 5), of(5, 5)], [7, 6, 4, 5]);
+        assert_eq!([of(0, 0), of(15, 15), of(14, 15), of(15, 14)], [0, 15, 14, 15]);
     }
 
     /// Period 5, delay 6, phase 2: measurements at 2, 7, 12...; TTI 13 uses the one of 7, TTI 12

@@ -7,8 +7,8 @@
 
 use lasthop_engine::math::{from_db, ln, log2};
 
-use super::mutual_information::{mean_mi, mi_closed_form};
-use super::{Cqi, CqiTable, ErrorModel, Mcs, Modulation, PRB_MAX};
+use super::mutual_information::{MODULATIONS, MiByModulation, mean_mi_all, mi_closed_form};
+use super::{Cqi, CqiTable, ErrorModel, Mcs, PRB_MAX};
 
 /// The model by which a CQI is found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,42 +47,35 @@ pub enum CqiRounding {
 pub struct Amc {
     mode: AmcMode,
     table: CqiTable,
-    /// By MCS: the lowest mutual information at which the reference block of this MCS or of a
-    /// higher one of the same modulation meets the target. So the values ascend, also where the
-    /// sizes of the table do not (328 bits on one block, TS 36.213 table 7.1.7.2.1-1).
-    mi_needed: Vec<f32>,
-    /// The modulations, lowest order first, each with its first row in `mi_needed`.
-    first: Vec<(Modulation, usize)>,
-    /// By MCS: the CQI of the report.
-    cqi_of_mcs: Vec<Cqi>,
+    /// By CQI: the mutual information of each modulation from which an MCS of this modulation meets
+    /// the target and gives this CQI or a higher one; infinite where there is none. Two more rows
+    /// stand for CQIs that do not exist.
+    least: [MiByModulation; CQIS + 2],
 }
+
+/// Number of CQIs, out of range included.
+const CQIS: usize = 1 + Cqi::MAX.index() as usize;
 
 impl Amc {
     /// Computes the thresholds (some milliseconds; do this once per cell).
     pub fn new(mode: AmcMode, table: CqiTable) -> Amc {
-        let mut amc = Amc { mode, table, mi_needed: Vec::new(), first: Vec::new(), cqi_of_mcs: Vec::new() };
+        let mut least = [[f32::INFINITY; MODULATIONS]; CQIS + 2];
+        // Every information is enough for out of range.
+        least[0] = [f32::NEG_INFINITY; MODULATIONS];
         if let AmcMode::BlerTarget { target, prbs, rounding } = mode {
             let mcs_table = table.mcs_table();
-            for i in 0..=mcs_table.largest().index() {
-                let block = ErrorModel::of_grant(Mcs::new(i), mcs_table, prbs.clamp(1, PRB_MAX));
+            for mcs in (0..=mcs_table.largest().index()).map(Mcs::new) {
+                let block = ErrorModel::of_grant(mcs, mcs_table, prbs.clamp(1, PRB_MAX));
                 let Some(block) = block else { break };
                 let modulation = block.modulation();
                 let needed = mi_closed_form(modulation, from_db(snr_db_needed(&block, target))) as f32;
-                if amc.first.last().is_none_or(|(before, _)| *before != modulation) {
-                    amc.first.push((modulation, amc.mi_needed.len()));
+                let cqi = usize::from(cqi_of_mcs(mcs, table, rounding).index());
+                for row in &mut least[..=cqi] {
+                    row[modulation as usize] = row[modulation as usize].min(needed);
                 }
-                amc.mi_needed.push(needed);
-                amc.cqi_of_mcs.push(cqi_of_mcs(Mcs::new(i), table, rounding));
-            }
-            let mut end = amc.mi_needed.len();
-            for (_, first) in amc.first.iter().rev() {
-                for i in (*first + 1..end).rev() {
-                    amc.mi_needed[i - 1] = amc.mi_needed[i - 1].min(amc.mi_needed[i]);
-                }
-                end = *first;
             }
         }
-        amc
+        Amc { mode, table, least }
     }
 
     /// The model by which the CQI is found.
@@ -101,45 +94,26 @@ impl Amc {
         match self.mode {
             _ if sinr.is_empty() => Cqi::OUT_OF_RANGE,
             AmcMode::Piro { ber } => self.piro(sinr, piro_gamma(ber)),
-            AmcMode::BlerTarget { .. } => {
-                self.best_mcs(sinr).map_or(Cqi::OUT_OF_RANGE, |m| self.cqi_of_mcs[usize::from(m.index())])
-            }
+            AmcMode::BlerTarget { .. } => self.cqi_of_mi(&mean_mi_all(sinr)),
         }
     }
 
-    /// The largest MCS that meets the target on blocks with the linear SINRs `sinr`; `None` if MCS
-    /// 0 does not. With the Piro model, the MCS of the CQI.
-    pub fn best_mcs(&self, sinr: &[f32]) -> Option<Mcs> {
-        if let AmcMode::Piro { .. } = self.mode {
-            return self.mcs(self.cqi(sinr));
+    /// The CQI of blocks with the mean mutual information `mi`, for callers that compute several
+    /// means of one row. Out of range with the Piro model, which does not use it.
+    #[inline]
+    pub fn cqi_of_mi(&self, mi: &MiByModulation) -> Cqi {
+        let mut cqi = 0;
+        for step in [8, 4, 2, 1] {
+            cqi += if reaches(mi, &self.least[cqi + step]) { step } else { 0 };
         }
-        self.best_mcs_of_mi(|modulation| mean_mi(modulation, sinr))
+        Cqi::new(cqi as u8)
     }
 
-    /// The CQI of blocks whose mean mutual information by modulation `mi` returns, for callers that
-    /// compute several means of one row. Out of range with the Piro model, which does not use it.
-    #[inline(always)]
-    pub fn cqi_of_mi(&self, mi: impl FnMut(Modulation) -> f32) -> Cqi {
-        self.best_mcs_of_mi(mi).map_or(Cqi::OUT_OF_RANGE, |m| self.cqi_of_mcs[usize::from(m.index())])
-    }
-
-    /// Inlined into its caller: a report calls it for every sub-band.
-    #[inline(always)]
-    fn best_mcs_of_mi(&self, mut mi: impl FnMut(Modulation) -> f32) -> Option<Mcs> {
-        // The information falls from one order to the next; each is computed once, from the
-        // highest.
-        let mut rest = self.mi_needed.as_slice();
-        for (modulation, first) in self.first.iter().rev() {
-            let (below, rows) = rest.split_at(*first);
-            let mi = mi(*modulation);
-            if rows.first().is_some_and(|least| mi >= *least)
-                && let Some(i) = rows.iter().rposition(|needed| mi >= *needed)
-            {
-                return Some(Mcs::new((first + i) as u8));
-            }
-            rest = below;
-        }
-        None
+    /// The least mutual information for `cqi` and the next two CQIs, for [`reaches`].
+    #[inline]
+    pub fn least_from(&self, cqi: Cqi) -> &[MiByModulation; 3] {
+        let from = usize::from(cqi.index());
+        self.least[from..].first_chunk().unwrap_or_else(|| unreachable!("two rows follow the last CQI"))
     }
 
     /// The MCS that a scheduler gives to a UE that reported `cqi`; `None` for CQI 0.
@@ -152,6 +126,13 @@ impl Amc {
         let eta = sum / sinr.len() as f64;
         Cqi::usable().rfind(|c| piro_efficiency(*c, self.table) <= eta).unwrap_or_default()
     }
+}
+
+/// True if the mean mutual information `mi` is enough for the CQI with the row `least`, with any of
+/// the modulations. Without branches, so that all are compared at once.
+#[inline(always)]
+pub fn reaches(mi: &MiByModulation, least: &MiByModulation) -> bool {
+    (0..MODULATIONS).fold(false, |any, i| any | (mi[i] >= least[i]))
 }
 
 /// Gamma = -ln(5 BER) / 1.5.
@@ -224,7 +205,7 @@ const ACCURACY_DB: f64 = 1e-9;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lte::McsTable;
+    use crate::lte::{McsTable, mean_mi};
     use lasthop_engine::math::from_db;
 
     fn piro() -> Amc {
@@ -331,7 +312,11 @@ mod tests {
             (3.47, 9, 8, 8),
         ] {
             let sinr = [from_db(snr_db) as f32; 25];
-            assert_eq!(ours.best_mcs(&sinr), Some(Mcs::new(mcs)), "{snr_db}");
+            let meets = |mcs: &Mcs| {
+                let block = ErrorModel::of_grant(*mcs, McsTable::Downlink, 2);
+                block.is_some_and(|block| block.error_at(snr_db) <= 0.1)
+            };
+            assert_eq!((0..=28).map(Mcs::new).rfind(meets), Some(Mcs::new(mcs)), "{snr_db}");
             assert_eq!(theirs.mcs(theirs.cqi(&sinr)), Some(Mcs::new(ns3)), "{snr_db}");
             assert_eq!(ours.mcs(ours.cqi(&sinr)), Some(Mcs::new(textbook)), "{snr_db}");
         }
@@ -356,6 +341,44 @@ mod tests {
                 }
                 if cqi < Cqi::MAX {
                     assert!(error(Cqi::new(cqi.index() + 1)) > 0.1 - 2e-3, "{table:?} {i} {cqi:?}");
+                }
+            }
+        }
+    }
+
+    /// The CQI of a mean information is that of the largest MCS that meets the target, searched one
+    /// by one; and CQIs from any one on are reached up to this one.
+    #[test]
+    fn the_cqi_of_an_information_is_that_of_the_largest_mcs() {
+        for (table, rounding) in [
+            (CqiTable::Qam64, CqiRounding::AtMost),
+            (CqiTable::Qam64, CqiRounding::Below),
+            (CqiTable::Qam256, CqiRounding::AtMost),
+        ] {
+            let amc = Amc::new(AmcMode::BlerTarget { target: 0.1, prbs: 4, rounding }, table);
+            let needed = |mcs: Mcs| {
+                let block = ErrorModel::of_grant(mcs, table.mcs_table(), 4).unwrap();
+                (block.modulation(), mi_closed_form(block.modulation(), from_db(snr_db_needed(&block, 0.1))))
+            };
+            let all: Vec<_> = (0..=table.mcs_table().largest().index()).map(Mcs::new).collect();
+            let needed: Vec<_> = all.iter().map(|mcs| (*mcs, needed(*mcs))).collect();
+            for i in -150..300 {
+                // Half of the blocks fade by 10 dB.
+                let g = from_db(f64::from(i) / 10.0) as f32;
+                let mi = mean_mi_all(&[g, g / 10.0]);
+                let meets =
+                    |(_, (modulation, needed)): &&(Mcs, (_, f64))| mi[*modulation as usize] >= *needed as f32;
+                let best = needed.iter().rfind(meets);
+                let expected = best.map_or(Cqi::OUT_OF_RANGE, |(mcs, _)| cqi_of_mcs(*mcs, table, rounding));
+                assert_eq!(amc.cqi_of_mi(&mi), expected, "{table:?} {rounding:?} {i}");
+                for from in (0..=15).map(Cqi::new) {
+                    let reached = amc.least_from(from).iter().filter(|least| reaches(&mi, least)).count();
+                    let above = i32::from(expected.index()) - i32::from(from.index());
+                    assert_eq!(
+                        reached as i32,
+                        (above + 1).clamp(0, 3),
+                        "{table:?} {rounding:?} {i} {from:?}"
+                    );
                 }
             }
         }

@@ -20,7 +20,7 @@ mod power_control;
 mod segmentation;
 mod tbs;
 
-pub use amc::{Amc, AmcMode, CqiRounding, piro_efficiency, piro_gamma, snr_db_needed};
+pub use amc::{Amc, AmcMode, CqiRounding, piro_efficiency, piro_gamma, reaches, snr_db_needed};
 pub use bler::{BlerCurve, CurveId, LOWER_RATES, SIZE_CLASSES};
 pub use carrier::{
     Bandwidth, EarfcnError, NotABandwidth, SUBCARRIERS_PER_PRB, downlink_frequency, uplink_frequency,

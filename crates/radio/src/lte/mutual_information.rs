@@ -134,10 +134,9 @@ fn place(g: f32) -> (f32, u16) {
     (g, ((g.to_bits() >> SHIFT) - (LOWEST_EXPONENT << PIECE_BITS)) as u16)
 }
 
-/// Mean mutual information of QPSK, 16QAM and 64QAM over the same blocks, from which a CQI is
-/// computed.
-pub fn mean_mi_all(sinr: &[f32]) -> [f32; 3] {
-    [Modulation::Qpsk, Modulation::Qam16, Modulation::Qam64].map(|m| mean_mi(m, sinr))
+/// Mean mutual information of all modulations over the same blocks, from which a CQI is computed.
+pub fn mean_mi_all(sinr: &[f32]) -> MiByModulation {
+    ALL.map(|m| mean_mi(m, sinr))
 }
 
 /// The SINR [dB] of an unfaded channel with mutual information `mi`: the inverse of the table that
