@@ -30,9 +30,33 @@ pub fn mi_closed_form(modulation: Modulation, g: f64) -> f64 {
 
 /// Mean mutual information over the resource blocks whose linear SINRs are `sinr`; 0 for none.
 pub fn mean_mi(modulation: Modulation, sinr: &[f32]) -> f32 {
-    let pieces = &LOOKUP[modulation as usize];
-    let sum: f32 = sinr.iter().map(|g| pieces.at(*g)).sum();
-    sum / sinr.len().max(1) as f32
+    wide(Sum { pieces: &LOOKUP[modulation as usize], sinr }) / sinr.len().max(1) as f32
+}
+
+/// Sums the mutual information of a row. The pieces of eight SINRs are found in vector lanes.
+struct Sum<'a> {
+    pieces: &'a Lookup,
+    sinr: &'a [f32],
+}
+
+impl Kernel for Sum<'_> {
+    type Output = f32;
+    #[inline(always)]
+    fn run(self) -> f32 {
+        let Sum { pieces, sinr } = self;
+        let (eights, rest) = sinr.as_chunks::<8>();
+        let mut sum = 0.0;
+        for eight in eights {
+            let (mut g, mut piece) = ([0.0; 8], [0; 8]);
+            for k in 0..8 {
+                (g[k], piece[k]) = place(eight[k]);
+            }
+            for k in 0..8 {
+                sum += pieces.value(g[k], piece[k]);
+            }
+        }
+        rest.iter().fold(sum, |sum, g| sum + pieces.at(*g))
+    }
 }
 
 /// Mean mutual information over the blocks `prbs` (indices into `sinr`); 0 for none.
@@ -242,9 +266,15 @@ impl Lookup {
     }
 
     /// The value at `g`; the first piece is extended to lower SINRs, the last value to higher ones.
-    #[inline]
+    #[inline(always)]
     fn at(&self, g: f32) -> f32 {
         let (g, piece) = place(g);
+        self.value(g, piece)
+    }
+
+    /// The value at `g`, which is in `piece`.
+    #[inline(always)]
+    fn value(&self, g: f32, piece: u16) -> f32 {
         let (at_zero, slope) = self.lines[usize::from(piece) % LINES];
         at_zero + slope * g
     }
