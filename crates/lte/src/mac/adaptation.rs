@@ -109,6 +109,14 @@ impl CqiConfig {
         Tti(known - (known - phase) % self.period)
     }
 
+    /// The first TTI in which the eNB uses a newer measurement than that of the TTI `measured`.
+    pub const fn used_until(&self, measured: Tti, phase: u64) -> Tti {
+        let phase = phase % self.period;
+        // The first measurement may be used before its phase.
+        let next = if measured.0 < phase { phase } else { measured.0 + self.period };
+        Tti(next + self.delay)
+    }
+
     /// True if the measurement that the eNB uses in `tti` does not depend on transmissions in
     /// `tti`: reports of other cells' data are of earlier TTIs, which are still stored.
     pub fn reads_earlier_ttis(&self, tti: Tti) -> bool {
@@ -257,7 +265,7 @@ impl Adaptation {
         }
         let first = to.len();
         to.extend_from_slice(&quality.rates[..groups as usize]);
-        if let Some(second) = quality.second.as_deref_mut().filter(|_| quality.scheme.layers() > 1) {
+        if let Some(second) = quality.second.as_deref_mut().filter(|_| quality.report.scheme.layers() > 1) {
             if second.stale {
                 self.work_out(second);
             }
@@ -443,17 +451,15 @@ impl Report {
 /// The eNB's record of the downlink channel of a UE.
 #[derive(Clone, Debug)]
 pub struct Quality {
-    /// TTI of the last reported measurement.
-    pub measured: Option<Tti>,
-    /// Newest wideband CQI.
-    pub cqi: Cqi,
+    /// TTI from which the eNB uses a newer measurement than that of the last report.
+    until: Tti,
+    /// The newest report.
+    report: Report,
     /// Level of the carrier [dB].
     wideband: f32,
     /// Levels by sub-band [dB].
     levels: [f32; SUBBANDS_MAX],
     olla: Option<Olla>,
-    /// Rank and precoder of the newest report.
-    scheme: Scheme,
     /// Layers to which the levels apply: those of all code words with the same CQIs.
     layers: u8,
     /// The record of the second code word, where it has had CQIs of its own.
@@ -474,12 +480,11 @@ impl Quality {
     /// Without a report. With `olla` the outer loop corrects the levels.
     pub fn new(olla: Option<OllaConfig>) -> Quality {
         Quality {
-            measured: None,
-            cqi: Cqi::OUT_OF_RANGE,
+            until: Tti(0),
+            report: Report::of(Cqi::OUT_OF_RANGE),
             wideband: f32::NEG_INFINITY,
             levels: [f32::NEG_INFINITY; SUBBANDS_MAX],
             olla: olla.map(Olla::new),
-            scheme: Scheme::Diversity,
             layers: 1,
             second: None,
             stale: true,
@@ -491,9 +496,20 @@ impl Quality {
         }
     }
 
-    /// Takes in a report of a measurement at `measured`.
-    pub fn learn(&mut self, measured: Tti, report: &Report, adaptation: &Adaptation, config: &CqiConfig) {
+    /// True if the last report is of the measurement that the eNB uses in `tti`.
+    #[inline]
+    pub fn is_current(&self, tti: Tti) -> bool {
+        tti < self.until
+    }
+
+    /// Takes in a report, the newest one until `until`.
+    pub fn learn(&mut self, until: Tti, report: &Report, adaptation: &Adaptation, config: &CqiConfig) {
+        self.until = until;
         let weight = config.average as f32;
+        if weight >= 1.0 && *report == self.report {
+            return;
+        }
+        self.report = *report;
         let blend = |old: f32, new: f32| {
             // Out of range is not a number to average with.
             if weight >= 1.0 || old == f32::NEG_INFINITY || new == f32::NEG_INFINITY {
@@ -502,9 +518,7 @@ impl Quality {
                 old + weight * (new - old)
             }
         };
-        self.measured = Some(measured);
         self.stale = true;
-        self.scheme = report.scheme;
         self.layers = report.scheme.layers();
         if let Some(second) = &report.second {
             self.layers = layers_of(report.scheme.layers(), 0).1 as u8;
@@ -520,10 +534,9 @@ impl Quality {
                 subbands: second.subbands,
                 second: None,
             };
-            of.learn(measured, &alone, adaptation, config);
+            of.learn(until, &alone, adaptation, config);
             of.layers = layers_of(report.scheme.layers(), 1).1 as u8;
         }
-        self.cqi = report.wideband;
         self.wideband = blend(self.wideband, adaptation.level(report.wideband));
         let count = adaptation.blocks.div_ceil(adaptation.subband);
         for (level, cqi) in self.levels.iter_mut().zip(report.subbands).take(count) {
@@ -538,12 +551,12 @@ impl Quality {
 
     /// Rank and precoder of the newest report.
     pub const fn scheme(&self) -> Scheme {
-        self.scheme
+        self.report.scheme
     }
 
     /// Code words that the newest report gives, 1 or 2.
     pub const fn code_words(&self) -> usize {
-        if self.scheme.layers() > 1 { 2 } else { 1 }
+        if self.report.scheme.layers() > 1 { 2 } else { 1 }
     }
 
     /// The record of `code_word`: that of the first one, where the second has no CQIs of its own.
@@ -556,7 +569,7 @@ impl Quality {
 
     /// Bits of the whole carrier at the wideband rate on all layers, as last computed.
     pub fn wideband_rate(&self) -> f32 {
-        let second = self.second.as_deref().filter(|_| self.scheme.layers() > 1);
+        let second = self.second.as_deref().filter(|_| self.report.scheme.layers() > 1);
         self.wideband_rate + second.map_or(0.0, |s| s.wideband_rate)
     }
 
@@ -657,6 +670,16 @@ mod tests {
         assert_eq!(known, [2, 2, 7, 7, 12, 992]);
         let every = CqiConfig { period: 1, delay: 0, ..c };
         assert_eq!(every.measured(Tti(9), 3), Tti(9));
+        for (period, delay, phase) in [(5, 6, 2), (5, 6, 0), (5, 6, 13), (1, 0, 3), (40, 64, 39), (10, 0, 7)]
+        {
+            let c = CqiConfig { period, delay, ..c };
+            for tti in 0..300 {
+                let measured = c.measured(Tti(tti), phase);
+                let until = c.used_until(measured, phase);
+                assert!(until > Tti(tti) && c.measured(until, phase) != measured, "{period} {delay} {tti}");
+                assert_eq!(c.measured(Tti(until.0 - 1), phase), measured, "{period} {delay} {tti}");
+            }
+        }
     }
 
     /// A NACK lowers the level by 0.5 dB; 20 of them, 10 dB, lower the MCS by about ten.

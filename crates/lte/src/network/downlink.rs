@@ -136,9 +136,7 @@ impl<R: Reach> Scheduling<'_, R> {
     pub(super) fn collect_missing(&self, work: &Work, asked: &mut Vec<UeId>) {
         let config = &self.cell.config.downlink.cqi;
         let needed = work.backlogs.iter().filter(|(ue, backlog)| {
-            let measured = config.measured(self.tti, self.links[*ue].downlink.phase);
-            self.contexts[*ue].downlink.quality.measured != Some(measured)
-                && self.can_be_served(*ue, *backlog)
+            !self.contexts[*ue].downlink.quality.is_current(self.tti) && self.can_be_served(*ue, *backlog)
         });
         asked.extend(needed.map(|(ue, _)| *ue));
     }
@@ -146,6 +144,9 @@ impl<R: Reach> Scheduling<'_, R> {
     /// Updates the eNB's record of the downlink channel of `ue` to this TTI.
     #[inline]
     pub(super) fn learn_quality(&mut self, ue: UeId) {
+        if self.contexts[ue].downlink.quality.is_current(self.tti) {
+            return;
+        }
         let (cx, link) = (&mut self.contexts[ue].downlink, &mut self.links[ue].downlink);
         let at = CellOf { id: self.id, cell: self.cell.settings() };
         measure::learn_quality(self.tti, at, cx, link, self.air.at(ue), self.memory);

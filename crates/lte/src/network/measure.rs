@@ -101,11 +101,11 @@ pub(super) fn learn_quality(
     air: AtUe<'_>,
     memory: &mut Memory,
 ) {
-    let config = &at.cell.config.downlink.cqi;
-    let measured = config.measured(tti, link.phase);
-    if cx.quality.measured != Some(measured) {
+    if !cx.quality.is_current(tti) {
+        let config = &at.cell.config.downlink.cqi;
+        let measured = config.measured(tti, link.phase);
         let report = Observer { at, boost: link.boost, air, memory }.report(measured);
-        cx.quality.learn(measured, &report, at.cell.adaptation, config);
+        cx.quality.learn(config.used_until(measured, link.phase), &report, at.cell.adaptation, config);
         link.stats.reports += 1;
         link.stats.cqi_sum += u64::from(report.wideband.index());
     }
