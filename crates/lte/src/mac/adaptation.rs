@@ -189,6 +189,7 @@ impl Adaptation {
             Subbands::Group => group,
         };
         debug_assert!(rate.len() <= MCS_COUNT);
+        debug_assert!(subband.is_multiple_of(group) || subband == blocks, "sub-bands of whole groups");
         let subband_of = std::array::from_fn(|g| (g * group / subband) as u8);
         Adaptation { amc, mcs_table, needed_db, level, rate, rule, blocks, subband, group, subband_of }
     }
@@ -294,21 +295,19 @@ impl Adaptation {
         // Without averages a differential report has four levels at most: each is searched once.
         let mut found = [wideband; 4];
         let mut next = 1;
-        let mut rates = [0.0; SUBBANDS_MAX];
-        for ((level, mcs), to) in quality.levels[..subbands].iter().zip(&mut quality.mcs).zip(&mut rates) {
+        // Every sub-band has whole groups, only the last one may have fewer.
+        let rates = quality.rates.chunks_mut(self.subband.div_ceil(self.group));
+        for ((level, mcs), rates) in quality.levels[..subbands].iter().zip(&mut quality.mcs).zip(rates) {
             let of = found.iter().find(|of| of.0 == *level).copied().unwrap_or_else(|| {
                 let mcs = mcs_of(*level).unwrap_or(OUT_OF_RANGE);
                 found[next % found.len()] = (*level, mcs, rate(mcs));
                 next += 1;
                 found[(next - 1) % found.len()]
             });
-            (*mcs, *to) = (of.1, of.2);
+            *mcs = of.1;
+            rates.fill(of.2);
         }
         quality.holds = (offset - down, offset + up);
-        let groups = self.blocks.div_ceil(self.group);
-        for (to, subband) in quality.rates[..groups].iter_mut().zip(self.subband_of) {
-            *to = rates[usize::from(subband)];
-        }
         quality.stale = false;
     }
 
@@ -329,25 +328,30 @@ impl Adaptation {
             self.work_out(quality);
         }
         let usable = |mcs: u8| (mcs != OUT_OF_RANGE).then_some(mcs);
-        let each = || bits(given).map(|g| (g, usable(quality.mcs[usize::from(self.subband_of[g as usize])])));
+        let (mut lowest, mut highest) = (u8::MAX, 0);
+        let mcs_of = |g: u32| quality.mcs[usize::from(self.subband_of[g as usize])];
+        for mcs in bits(given).map(mcs_of) {
+            (lowest, highest) = (lowest.min(mcs), highest.max(mcs));
+        }
+        // Out of range is above every MCS.
         match self.rule {
             McsRule::Wideband => usable(quality.wideband_mcs),
-            McsRule::Lowest => each().map(|(_, mcs)| mcs).min().flatten(),
-            McsRule::Mean => {
-                let (mut sum, mut blocks) = (0.0, 0.0);
-                let (mut lowest, mut highest) = (u8::MAX, 0);
-                for (g, mcs) in each() {
-                    let (len, mcs) = (band.len(g) as f32, mcs?);
-                    (lowest, highest) = (lowest.min(mcs), highest.max(mcs));
-                    sum += len * self.rate[usize::from(mcs)];
-                    blocks += len;
+            _ if lowest == highest => usable(lowest),
+            McsRule::Lowest => usable(highest).map(|_| lowest),
+            McsRule::Mean => usable(highest).map(|_| {
+                // Only the last group may be short.
+                let last = band.groups() - 1;
+                let size = band.len(0) as f32;
+                let rate = |g| self.rate[usize::from(mcs_of(g))];
+                let mut sum = bits(given & !(1 << last)).fold(0.0, |sum, g| sum + size * rate(g));
+                if given >> last & 1 == 1 {
+                    sum += band.len(last) as f32 * rate(last);
                 }
-                // The margin is for rounding: a flat channel gives its own MCS, also where two have
-                // one rate.
-                let mean = sum / blocks * 1.000_01;
+                // The margin is for rounding.
+                let mean = sum / band.count(given) as f32 * 1.000_01;
                 let of_mean = self.rate.partition_point(|r| *r <= mean).saturating_sub(1) as u8;
-                Some(of_mean.min(highest).max(lowest))
-            }
+                of_mean.min(highest).max(lowest)
+            }),
         }
         .map(Mcs::new)
     }
