@@ -89,7 +89,12 @@ pub fn bits(set: Groups) -> impl Iterator<Item = u32> {
 }
 
 /// Most groups of a carrier.
-const GROUPS_MAX: usize = 28;
+pub const GROUPS_MAX: usize = 28;
+
+/// By group: the bits that each of its blocks would carry for a candidate; any number for groups
+/// that the carrier does not have.
+pub type Rates = [f32; GROUPS_MAX];
+
 /// Index that stands for no candidate.
 const NOBODY: u32 = u32::MAX;
 
@@ -118,7 +123,7 @@ pub struct Rules {
 
 /// Excludes the groups outside `allowed` from a candidate's row of rates.
 #[inline]
-pub fn forbid(row: &mut [f32], allowed: Groups) {
+pub fn forbid(row: &mut Rates, allowed: Groups) {
     for (g, rate) in row.iter_mut().enumerate() {
         if allowed >> g & 1 == 0 {
             *rate = FORBIDDEN;
@@ -130,19 +135,18 @@ pub fn forbid(row: &mut [f32], allowed: Groups) {
 /// channel out of range, which may still be part of the candidate's share.)
 const FORBIDDEN: f32 = -1.0;
 
-/// Divides the groups `free`. `rates` has a row of `band.groups()` values per candidate: the bits
-/// that each block of the group would carry. Writes one set per candidate to `given`; no candidate
-/// gets more than it needs.
+/// Divides the groups `free`. `rates` has a row per candidate. Writes one set per candidate to
+/// `given`; no candidate gets more than it needs.
 pub fn allocate(
     band: &Band,
     rules: &Rules,
     free: Groups,
     needs: &[Need],
-    rates: &[f32],
+    rates: &[Rates],
     scratch: &mut Scratch,
     given: &mut Vec<Groups>,
 ) {
-    debug_assert_eq!(rates.len(), needs.len() * band.groups() as usize);
+    debug_assert_eq!(rates.len(), needs.len());
     given.clear();
     given.resize(needs.len(), 0);
     let table = Table { band, needs, rates };
@@ -181,14 +185,13 @@ pub struct Scratch {
 struct Table<'a> {
     band: &'a Band,
     needs: &'a [Need],
-    rates: &'a [f32],
+    rates: &'a [Rates],
 }
 
 impl Table<'_> {
     #[inline]
-    fn row(&self, candidate: u32) -> &[f32] {
-        let groups = self.band.groups as usize;
-        &self.rates[candidate as usize * groups..][..groups]
+    fn row(&self, candidate: u32) -> &Rates {
+        &self.rates[candidate as usize]
     }
     #[inline]
     fn rate(&self, candidate: u32, group: u32) -> f32 {
@@ -364,17 +367,25 @@ impl Kernel for Winners<'_> {
     type Output = [u32; GROUPS_MAX];
     #[inline(always)]
     fn run(self) -> [u32; GROUPS_MAX] {
-        let needs = self.table.needs;
+        // Two loops with one body each: a choice within the loop would be made for each group.
+        if self.channel_aware { self.find(|rate| rate) } else { self.find(|rate| rate.min(1.0)) }
+    }
+}
+
+impl Winners<'_> {
+    /// The metric is the weight times what `factor` returns for the rate: 0 for a group without a
+    /// rate.
+    #[inline(always)]
+    fn find(self, factor: impl Fn(f32) -> f32) -> [u32; GROUPS_MAX] {
         let (mut best, mut winners) = ([0.0f32; GROUPS_MAX], [NOBODY; GROUPS_MAX]);
         for i in self.live {
             let row = self.table.row(*i);
-            let weight = needs[*i as usize].weight as f32;
-            for ((rate, best), winner) in row.iter().zip(&mut best).zip(&mut winners) {
-                // The metric of a group without a rate is 0.
-                let metric = if self.channel_aware { weight * rate } else { weight * rate.min(1.0) };
-                let better = metric > *best;
-                *best = if better { metric } else { *best };
-                *winner = if better { *i } else { *winner };
+            let weight = self.table.needs[*i as usize].weight as f32;
+            for g in 0..GROUPS_MAX {
+                let metric = weight * factor(row[g]);
+                let better = metric > best[g];
+                best[g] = if better { metric } else { best[g] };
+                winners[g] = if better { *i } else { winners[g] };
             }
         }
         winners
@@ -390,7 +401,11 @@ mod tests {
     fn run(band: &Band, domain: Domain, exact_shares: bool, needs: &[Need], rates: &[f32]) -> Vec<Groups> {
         let mut given = Vec::new();
         let rules = Rules { domain, window: 99.0, exact_shares };
-        allocate(band, &rules, band.all(), needs, rates, &mut Scratch::default(), &mut given);
+        // Groups that the carrier does not have are never given, whatever the rate.
+        let of_row = |row: &[f32]| std::array::from_fn(|g| row.get(g).copied().unwrap_or(1e9));
+        let rates: Vec<Rates> = rates.chunks(band.groups() as usize).map(of_row).collect();
+        allocate(band, &rules, band.all(), needs, &rates, &mut Scratch::default(), &mut given);
+        assert!(given.iter().all(|g| g & !band.all() == 0));
         let mut seen = 0;
         for g in &given {
             assert_eq!(seen & g, 0, "a group twice");

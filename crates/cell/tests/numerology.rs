@@ -2,7 +2,7 @@
 //! full buffers and flat channels get the shares of the closed forms on carriers of LTE and of NR.
 
 use lasthop_bearer::Direction;
-use lasthop_cell::allocation::{Band, Need, Rules, Scratch, allocate};
+use lasthop_cell::allocation::{Band, GROUPS_MAX, Need, Rates, Rules, Scratch, allocate};
 use lasthop_cell::scheduler::{
     Candidate, Policy, PrioritySetConfig, SchedulerConfig, SchedulerContext, Schedulers,
 };
@@ -56,7 +56,7 @@ impl Carrier {
         let mut policy = Schedulers::default().build(scheduler, place).unwrap();
         let rules = Rules { domain: policy.domain(), window: WINDOW, exact_shares: false };
         let band = self.band();
-        let by_group: Vec<f32> = rates.iter().flat_map(|r| vec![*r as f32; band.groups() as usize]).collect();
+        let by_group: Vec<Rates> = rates.iter().map(|r| [*r as f32; GROUPS_MAX]).collect();
         let ids = 0..rates.len();
         let mut candidates: Vec<Candidate> = ids.clone().map(|i| self.candidate(i, rates[i])).collect();
         let (mut got, mut weights) = (vec![0.0; rates.len()], vec![0.0; rates.len()]);

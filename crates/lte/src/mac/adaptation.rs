@@ -15,7 +15,7 @@ use lasthop_units::Tti;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::allocation::{Band, Groups, bits};
+use super::allocation::{Band, GROUPS_MAX, Groups, Rates, bits};
 use crate::phy::air::{LOOK_BACK, Scheme, layers_of};
 use lasthop_bearer::{ConfigError, Warning, check};
 
@@ -139,7 +139,7 @@ pub enum McsRule {
 }
 
 /// Most sub-bands of a report: one per group of a carrier of 110 blocks.
-pub const SUBBANDS_MAX: usize = 28;
+pub const SUBBANDS_MAX: usize = GROUPS_MAX;
 
 /// Number of MCS with a transport block size, at most 29.
 const MCS_COUNT: usize = 29;
@@ -257,21 +257,21 @@ impl Adaptation {
         (db > f32::NEG_INFINITY).then(|| allowed.saturating_sub(1) as u8)
     }
 
-    /// Appends to `to` what each block of each group would carry for a UE of `quality`, on all of
-    /// its layers [bit]; 0: no transmission is possible.
+    /// What each block of each group would carry for a UE of `quality`, on all of its layers [bit];
+    /// 0: no transmission is possible.
     #[inline]
-    pub fn rates(&self, quality: &mut Quality, groups: u32, to: &mut Vec<f32>) {
+    pub fn rates(&self, quality: &mut Quality) -> Rates {
         if quality.stale {
             self.work_out(quality);
         }
-        let first = to.len();
-        to.extend_from_slice(&quality.rates[..groups as usize]);
+        let mut rates = quality.rates;
         if let Some(second) = quality.second.as_deref_mut().filter(|_| quality.report.scheme.layers() > 1) {
             if second.stale {
                 self.work_out(second);
             }
-            to[first..].iter_mut().zip(second.rates).for_each(|(sum, rate)| *sum += rate);
+            rates.iter_mut().zip(second.rates).for_each(|(sum, rate)| *sum += rate);
         }
+        rates
     }
 
     /// Computes MCS and rates of `quality` from its levels.
@@ -476,7 +476,7 @@ pub struct Quality {
     mcs: [u8; SUBBANDS_MAX],
     wideband_mcs: u8,
     /// Bits that a block of each group, and the whole carrier, would carry on all layers [bit].
-    rates: [f32; SUBBANDS_MAX],
+    rates: Rates,
     wideband_rate: f32,
 }
 

@@ -23,7 +23,7 @@ use crate::phy::RbSet;
 use lasthop_radio::lte::ErrorModel;
 
 use crate::mac::allocation;
-use crate::mac::allocation::{Groups, Need, allocate};
+use crate::mac::allocation::{Groups, Need, Rates, allocate};
 use crate::mac::scheduler::{Candidate, Domain, Policy};
 use crate::phy::air::Scheme;
 use lasthop_bearer::Direction;
@@ -50,7 +50,7 @@ pub(super) struct Work {
     weights: Vec<f64>,
     needs: Vec<Need>,
     /// A row of rates for each candidate.
-    rates: Vec<f32>,
+    rates: Vec<Rates>,
     given: Vec<Groups>,
     /// Retransmissions that are due: TTI of the last transmission, UE, process.
     failed: Vec<(Tti, UeId, u8)>,
@@ -215,11 +215,11 @@ impl<R: Reach> Scheduling<'_, R> {
             if !cx.downlink.quality.in_range() {
                 continue;
             }
-            let row = work.rates.len();
-            c.downlink.adaptation.rates(&mut cx.downlink.quality, c.downlink.band.groups(), &mut work.rates);
+            let mut rates = c.downlink.adaptation.rates(&mut cx.downlink.quality);
             if let Some(reuse) = &c.downlink.reuse {
-                allocation::forbid(&mut work.rates[row..], reuse.groups(cx.downlink.zone));
+                allocation::forbid(&mut rates, reuse.groups(cx.downlink.zone));
             }
+            work.rates.push(rates);
             let mut candidate = Candidate {
                 ue,
                 backlog,
