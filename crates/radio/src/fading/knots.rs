@@ -149,6 +149,12 @@ impl Place {
         Hermite::at(self.t)
     }
 
+    /// Index of the knot before it: the knots around two places are the same if these are.
+    #[inline(always)]
+    pub const fn knot(self) -> i64 {
+        self.before
+    }
+
     /// The cycles at the knot after it.
     pub fn end(self) -> f64 {
         (self.before + 1) as f64 / PER_CYCLE

@@ -19,6 +19,9 @@ pub struct Around {
     top: Vec<CellId>,
     /// The link to the serving cell, then those of the strongest ones that interfere.
     pub rays: SmallVec<[Ray; 4]>,
+    /// The knot before the last place for which the knots of all rays were computed, and the first
+    /// TTI in which the gain of a ray must be computed again.
+    pub prepared: Option<(i64, u64)>,
     /// Power of all other cells in a block when they transmit at full power [mW].
     pub rest_mw: f32,
     /// The kept value of [`AtUe::assured`].
@@ -148,6 +151,7 @@ impl<const WORDS: usize> AtUe<'_, WORDS> {
             Ray { cell: *cell, gain: downlink, until, index }
         };
         around.rays = strong.iter().map(ray).collect();
+        around.prepared = None;
         if rest_gains.is_empty() {
             *rest_gains = vec![0.0; cells.len()].into();
         }

@@ -199,11 +199,19 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
     fn prepare(&mut self, tti: Tti, rbs: RbSet<WORDS>, powers: &Powers<'_, WORDS>) -> Option<Place> {
         let serving = self.ue.around.rays.first()?.index;
         let place = serving.and_then(|index| self.ue.fading.place(index, tti));
+        let knot = place.map(Place::knot);
+        // Data, control channels and reports are mostly between the same knots.
+        if self.ue.around.prepared.is_some_and(|(at, until)| knot == Some(at) && tti.0 < until) {
+            return place;
+        }
+        let (mut all, mut until) = (true, u64::MAX);
         for i in 0..self.ue.around.rays.len() {
             if i > 0 && powers.is_silent(self.ue.around.rays[i].cell, rbs) {
+                all = false;
                 continue;
             }
-            let Ray { index, .. } = self.ray(tti, i);
+            let Ray { index, until: of_ray, .. } = self.ray(tti, i);
+            until = until.min(of_ray);
             let (links, memory) = (&mut self.ue.fading, &mut self.work.fading);
             match (index, place, &self.shared.fading) {
                 (Some(index), Some(place), _) => links.prepare(index, place, memory),
@@ -211,6 +219,7 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
                 _ => {}
             }
         }
+        self.ue.around.prepared = knot.filter(|_| all).map(|knot| (knot, until));
         place
     }
 
