@@ -464,6 +464,8 @@ pub struct DownlinkCell {
     pub scheduler: Scheduler,
     /// The rules of allocation by the policy's metrics.
     pub rules: Rules,
+    /// The window of the averages.
+    pub window: Window,
     /// Groups that the cell may use.
     pub usable: Groups,
     /// Of these, the groups for UEs in the centre and at the edge of the cell.
@@ -485,6 +487,7 @@ impl DownlinkCell {
             adaptation,
             scheduler,
             rules,
+            window: Window::new(config.window),
         }
     }
 
@@ -514,14 +517,12 @@ impl Default for Average {
 }
 
 impl Average {
-    /// The average at the start of `tti` with window `a` [bit per TTI].
+    /// The average at the start of `tti` [bit per TTI].
     #[inline]
-    pub fn at(&mut self, tti: Tti, window: f64) -> f64 {
+    pub fn at(&mut self, tti: Tti, window: &Window) -> f64 {
         let missed = tti.0.saturating_sub(self.at.0);
         if missed > 0 {
-            let keep = 1.0 - 1.0 / window;
-            self.value *= if missed == 1 { keep } else { decay(keep, missed) };
-            self.value = self.value.max(FLOOR);
+            self.value = (self.value * window.decay(missed)).max(FLOOR);
             self.at = tti;
         }
         self.value
@@ -529,10 +530,39 @@ impl Average {
 
     /// Takes in that `bits` were served in `tti`.
     #[inline]
-    pub fn serve(&mut self, tti: Tti, bits: f64, window: f64) {
+    pub fn serve(&mut self, tti: Tti, bits: f64, window: &Window) {
         let before = self.at(tti, window);
-        self.value = ((1.0 - 1.0 / window) * before + bits / window).max(FLOOR);
+        self.value = (window.keep * before + bits / window.ttis).max(FLOOR);
         self.at = tti.plus(1);
+    }
+}
+
+/// TTIs for which a [`Window`] stores the decay.
+const STORED: usize = 32;
+
+/// The window of averages.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// Its length a [TTI].
+    ttis: f64,
+    /// 1 - 1/a.
+    keep: f64,
+    /// By TTIs: what they leave of an average.
+    decay: [f64; STORED],
+}
+
+impl Window {
+    /// A window of `ttis`, at least 1.
+    pub fn new(ttis: f64) -> Window {
+        let keep = 1.0 - 1.0 / ttis;
+        let stored = |missed| if missed == 1 { keep } else { decay(keep, missed as u64) };
+        Window { ttis, keep, decay: std::array::from_fn(stored) }
+    }
+
+    /// What `ttis` leave of an average.
+    #[inline]
+    fn decay(&self, ttis: u64) -> f64 {
+        self.decay.get(ttis as usize).copied().unwrap_or_else(|| decay(self.keep, ttis))
     }
 }
 
@@ -594,20 +624,24 @@ mod tests {
     /// Updates TTI by TTI and the closed form give the same number.
     #[test]
     fn the_average_is_a_closed_form_of_time() {
-        let (mut stepwise, mut lazy) = (Average::default(), Average::default());
-        for average in [&mut stepwise, &mut lazy] {
-            average.serve(Tti(3), 99_000.0, 99.0);
+        let window = &Window::new(99.0);
+        // The decay of few TTIs is stored, that of many is computed.
+        for end in [20, 100] {
+            let (mut stepwise, mut lazy) = (Average::default(), Average::default());
+            for average in [&mut stepwise, &mut lazy] {
+                average.serve(Tti(3), 99_000.0, window);
+            }
+            // (1 - 1/99) * 1 (the floor) + 1000.
+            assert!((lazy.at(Tti(4), window) - 1000.99).abs() < 0.01);
+            for t in 5..end {
+                stepwise.at(Tti(t), window);
+            }
+            assert!((stepwise.at(Tti(end), window) / lazy.at(Tti(end), window) - 1.0).abs() < 1e-12);
+            assert_eq!(lazy.at(Tti(1_000_000_000), window), FLOOR);
         }
-        // (1 - 1/99) * 1 (the floor) + 1000.
-        assert!((lazy.at(Tti(4), 99.0) - 1000.99).abs() < 0.01);
-        for t in 5..100 {
-            stepwise.at(Tti(t), 99.0);
-        }
-        assert!((stepwise.at(Tti(100), 99.0) / lazy.at(Tti(100), 99.0) - 1.0).abs() < 1e-12);
-        assert_eq!(lazy.at(Tti(1_000_000_000), 99.0), FLOOR);
-        let mut short = Average::default();
-        short.serve(Tti(0), 500.0, 1.0);
-        assert_eq!((short.at(Tti(1), 1.0), short.at(Tti(2), 1.0)), (500.0, FLOOR));
+        let (mut short, window) = (Average::default(), &Window::new(1.0));
+        short.serve(Tti(0), 500.0, window);
+        assert_eq!((short.at(Tti(1), window), short.at(Tti(2), window)), (500.0, FLOOR));
     }
 
     /// The greatest common divisor of the intervals 20 and 32 is 4: phases 1 and 5 coincide (at 101

@@ -134,7 +134,6 @@ impl<R: Reach> Scheduling<'_, R> {
 
     /// Collects the UEs of which the eNB will use a report that it does not have.
     pub(super) fn collect_missing(&self, work: &Work, asked: &mut Vec<UeId>) {
-        let config = &self.cell.config.downlink.cqi;
         let needed = work.backlogs.iter().filter(|(ue, backlog)| {
             !self.contexts[*ue].downlink.quality.is_current(self.tti) && self.can_be_served(*ue, *backlog)
         });
@@ -225,7 +224,7 @@ impl<R: Reach> Scheduling<'_, R> {
                 backlog,
                 head_delay: Duration::ZERO,
                 wideband_rate: f64::from(cx.downlink.quality.wideband_rate()),
-                average: cx.downlink.average.at(self.tti, c.config.downlink.window),
+                average: cx.downlink.average.at(self.tti, &c.downlink.window),
                 qci: 9,
                 guaranteed: 0.0,
                 served: cx.downlink.served,

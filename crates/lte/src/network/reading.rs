@@ -85,7 +85,7 @@ impl<'a> UeReading<'a> {
     /// Rate that the UE was granted in the uplink for new transport blocks, averaged over the
     /// scheduler's window.
     pub fn uplink_rate(&mut self) -> Bitrate {
-        let window = self.cell.config.uplink.window;
+        let window = &self.cell.uplink.window;
         Bitrate((self.context.uplink.average.at(self.tti, window) * 1000.0) as u64)
     }
 

@@ -130,7 +130,6 @@ impl<R: Reach> Scheduling<'_, R> {
         let Some(block) = ErrorModel::new(mcs, table, bits) else { return };
         let block = block.on(mcs, table, layers * rbs.len() as usize);
         let bytes = bits / 8;
-        let window = self.cell.config.downlink.window;
         // The subheader of the last PDU has no length: two bytes less than the others' (TS 36.321
         // clause 6.1.2).
         let mut left = bytes + 2;
@@ -156,7 +155,7 @@ impl<R: Reach> Scheduling<'_, R> {
         }
         let link = &mut self.links[ue].downlink;
         let cx = &mut self.contexts[ue].downlink;
-        cx.average.serve(self.tti, f64::from(bits), window);
+        cx.average.serve(self.tti, f64::from(bits), &self.cell.downlink.window);
         link.stats.blocks += 1;
         link.stats.bytes += u64::from(bytes);
         link.stats.mcs_sum += u64::from(mcs.index());

@@ -9,7 +9,7 @@ use super::draws;
 use super::plan::{Content, Granted, Plan};
 use super::sidelink::SidelinkReport;
 use crate::mac::bsr::{Report, Reporting, Trailing};
-use crate::mac::downlink::{Average, LinkStats};
+use crate::mac::downlink::{Average, LinkStats, Window};
 use crate::mac::harq::{PROCESSES, Parts, Processes, Receptions, State, process_of};
 use crate::mac::multiplex::{LogicalChannelConfig, Multiplexer};
 use crate::mac::phr::HeadroomReporting;
@@ -30,6 +30,8 @@ use crate::phy::power::TransmitPower;
 pub struct CellUplink {
     pub config: UplinkConfig,
     pub scheduler: Scheduler,
+    /// The window of the averages.
+    pub window: Window,
     pub adaptation: UplinkAdaptation,
     pub responder: Responder,
     pub plan: Plan,
@@ -71,6 +73,7 @@ impl CellUplink {
         let band = RbSet::range(low, blocks - config.pucch_blocks);
         CellUplink {
             scheduler: config.scheduler.build(crate::phy::TTI),
+            window: Window::new(config.window),
             adaptation,
             responder: Responder::default(),
             plan: Plan::new(),

@@ -111,7 +111,7 @@ impl<R: Reach> Granting<'_, R> {
                 backlog: if full { ENDLESS } else { cx.view.waiting() },
                 head_delay: Duration::ZERO,
                 wideband_rate: f64::from(rate.max(1)),
-                average: cx.average.at(self.tti, c.config.window),
+                average: cx.average.at(self.tti, &c.window),
                 qci: cx.qci,
                 guaranteed: cx.guaranteed,
                 served: cx.served,
@@ -202,7 +202,7 @@ impl<R: Reach> Granting<'_, R> {
         let data = if granted.content == Content::ReportOnly { 0 } else { granted.bytes };
         let answers = cx.view.is_requested();
         cx.view.on_grant(target, data);
-        cx.average.serve(self.tti, f64::from(granted.bytes) * 8.0, c.config.window);
+        cx.average.serve(self.tti, f64::from(granted.bytes) * 8.0, &c.window);
         cx.served = Some(self.tti);
         self.calendar.note(target, Due::Transmit);
         self.trace.step(self.tti, Step::Grant, granted.ue, target, u64::from(granted.bytes), granted.rbs);
