@@ -315,8 +315,9 @@ impl LteBearer {
         out.dropped.extend(self.tx_out.dropped.drain(..).map(|(sdu, cause)| (end, sdu, cause)));
     }
 
-    /// Passes on the output of the RLC of `end`, until there is none left.
-    #[inline]
+    /// Passes on the output of the RLC of `end`, until there is none left. Most calls find none:
+    /// this check is inlined into the callers.
+    #[inline(always)]
     pub(super) fn settle(&mut self, now: Instant, end: End, out: &mut LteBearerOutput) {
         let (rlc, rx) = (&self.rlc_out, &self.rx_out);
         if rlc.is_empty() && self.tx_out.is_settled() && rx.delivered.is_empty() && rx.dropped.is_empty() {

@@ -356,9 +356,14 @@ impl LteAccess {
             self.pass_trace(now, out);
         }
         // In most calls a packet enters and there is no output.
-        if self.output.is_empty() {
-            return;
+        if !self.output.is_empty() {
+            self.pass_output(now, out);
         }
+    }
+
+    /// Passes on the output of the network.
+    #[inline(never)]
+    fn pass_output(&mut self, now: Instant, out: &mut AccessOutput) {
         // Most calls fill one list: an empty one is not cleared.
         if !self.output.events.is_empty() {
             let mut events = std::mem::take(&mut self.output.events);
