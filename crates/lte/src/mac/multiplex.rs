@@ -134,8 +134,8 @@ impl Multiplexer {
         }
     }
 
-    /// Takes in the waiting bytes of each bearer. Returns the buffers as a report gives them, and the
-    /// size of all waiting data with its headers [B]; 0 without data.
+    /// Takes in the waiting bytes of each bearer. Returns the buffers as a report gives them, and
+    /// the size of all waiting data with its headers [B]; 0 without data.
     pub fn look(&mut self, mut backlog: impl FnMut(usize) -> u64) -> (Buffers, u64) {
         let mut buffers = Buffers::default();
         let (mut urgent, mut need) = (None, 0);
