@@ -322,8 +322,10 @@ impl Adaptation {
         mcs.and_then(|m| m.i_tbs(self.mcs_table)).and_then(|i| tbs_bits(blocks, i)).unwrap_or(0)
     }
 
-    /// The MCS for a transport block on the groups `given`; None if one of them is out of range.
+    /// The MCS for a transport block on the groups `given`, at least one; None if one of them is out
+    /// of range.
     pub fn mcs(&self, quality: &mut Quality, band: &Band, given: Groups) -> Option<Mcs> {
+        debug_assert!(given != 0, "no groups");
         if quality.stale {
             self.work_out(quality);
         }
@@ -379,7 +381,7 @@ fn needed_db(amc: &Amc, table: McsTable, mcs: Mcs) -> f64 {
 fn differential(wideband: Cqi, reaches: impl Fn(usize) -> bool) -> u8 {
     // Every sub-band reaches CQI 0, and none more than 15: the result is one of them.
     let steps = u8::from(reaches(0)) + u8::from(reaches(1)) + u8::from(reaches(2));
-    wideband.index() + steps - 1
+    (wideband.index() + steps).saturating_sub(1)
 }
 
 /// Mutual information of a row of SINRs, by modulation.
@@ -468,7 +470,7 @@ pub struct Quality {
     layers: u8,
     /// The record of the second code word, where it has had CQIs of its own.
     second: Option<Box<Quality>>,
-    /// Levels or offset have changed since the fields below were computed.
+    /// Levels, layers or offset have changed since the fields below were computed.
     stale: bool,
     /// Offsets between which the fields below hold [dB].
     holds: (f32, f32),
@@ -539,7 +541,10 @@ impl Quality {
                 second: None,
             };
             of.learn(until, &alone, adaptation, config);
-            of.layers = layers_of(report.scheme.layers(), 1).1 as u8;
+            // Rates are those of all its layers, and its CQIs may be the same with another rank.
+            let layers = layers_of(report.scheme.layers(), 1).1 as u8;
+            of.stale |= of.layers != layers;
+            of.layers = layers;
         }
         self.wideband = blend(self.wideband, adaptation.level(report.wideband));
         let count = adaptation.blocks.div_ceil(adaptation.subband);
@@ -604,6 +609,21 @@ mod tests {
 
     const TARGET: AmcMode = AmcMode::BlerTarget { target: 0.1, prbs: 2, rounding: CqiRounding::AtMost };
     const PIRO: AmcMode = AmcMode::Piro { ber: 5e-5 };
+
+    /// The second of three layers' code words carries two of them (TS 36.211 table 6.3.3.2-1), the
+    /// second of two layers' one: the rates follow the rank, also if the CQIs stay.
+    #[test]
+    fn rates_follow_the_rank_when_cqis_stay() {
+        let (config, a) = (CqiConfig::default(), adaptation(TARGET, Subbands::Group, McsRule::Mean));
+        let flat = a.measure(&[from_db(20.0) as f32; 25], &config);
+        let of_rank = |rank| flat.under(Scheme::OpenLoop(rank), Some(&flat));
+        let mut quality = Quality::new(None);
+        for (rank, layers) in [(2, 2.0), (3, 3.0), (2, 2.0)] {
+            quality.learn(Tti(0), &of_rank(rank), &a, &config);
+            assert_eq!(a.rates(&mut quality)[0], layers * a.rate_of(flat.wideband), "rank {rank}");
+            assert_eq!(quality.wideband_rate(), 25.0 * layers * a.rate_of(flat.wideband), "rank {rank}");
+        }
+    }
 
     /// 15.87, 13.93, 9.49 and 3.47 dB (ns-3's scheduler tests): CQI 12, 11, 9, 5 and their MCS, for
     /// single groups and over the band.
