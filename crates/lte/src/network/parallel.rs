@@ -91,7 +91,8 @@ impl RadioNetwork {
     /// threads; [`take_over`](Scheduled::take_over) has to follow for each cell. False, without any
     /// effect, where cells are scheduled one after the other: with one thread, with a trace or a
     /// record of SDUs, which have one order for all cells, where reports depend on transmissions of
-    /// this TTI, and with schedulers of the caller's own, which may share state.
+    /// this TTI, with schedulers of the caller's own, which may share state, and with little work:
+    /// fewer than [`team::CELLS`] active cells and fewer than [`team::UES`] UEs.
     pub(super) fn schedule_in_threads(&mut self, now: Instant, tti: Tti) -> bool {
         let alone = self.team.is_none() || self.trace.is_on() || self.bearers.notes_journeys();
         if alone || !self.cells.iter().all(|cell| is_apart(cell, tti)) {

@@ -50,7 +50,7 @@ fn bulk_writes_whatever_room_there_is_and_never_more() {
 
 /// Room that is known is used by the end of a stream, too, which needs none.
 #[test]
-fn known_room_is_used_as_it_was_told() {
+fn known_room_is_used_as_it_was_announced() {
     let file = AppConfig::File(FileConfig { size: Bytes(4000), ..FileConfig::default() });
     let (mut a, mut out) = (app(file, Service::Stream), Vec::new());
     a.start(ms(0), &mut out);

@@ -48,8 +48,8 @@ impl Endpoint {
     }
 
     /// Offsets of our stream: the octets that are written, sent and acknowledged up to there.
-    /// [`writable`](Self::writable) follows from them until the stream is closed. `None`: it does
-    /// not, because the send buffer grows by itself.
+    /// [`writable`](Self::writable) follows from them until the stream is closed or the send buffer
+    /// is set anew. `None`: it does not, because the send buffer grows by itself.
     #[inline]
     pub fn send_position(&self) -> Option<[u64; 3]> {
         let seq = &self.send.seq;

@@ -466,7 +466,7 @@ impl Medium {
     }
 
     /// The PPDU at place `i` ends at all members. Those that have received it without interference
-    /// and with an SINR at which nothing is lost have decoded it, and obey its reservation;
+    /// and with an SINR at which nothing is lost have decoded it, and set their NAV by it;
     /// `unsure` gets the others that have received it, and the addressee.
     #[inline(never)]
     pub fn end_at_receivers(
