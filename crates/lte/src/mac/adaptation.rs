@@ -322,8 +322,8 @@ impl Adaptation {
         mcs.and_then(|m| m.i_tbs(self.mcs_table)).and_then(|i| tbs_bits(blocks, i)).unwrap_or(0)
     }
 
-    /// The MCS for a transport block on the groups `given`, at least one; None if one of them is out
-    /// of range.
+    /// The MCS for a transport block on the groups `given`, at least one; None if one of them is
+    /// out of range.
     pub fn mcs(&self, quality: &mut Quality, band: &Band, given: Groups) -> Option<Mcs> {
         debug_assert!(given != 0, "no groups");
         if quality.stale {
