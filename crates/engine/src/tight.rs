@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 /// Appends `item` to `queue`. A full queue grows by a quarter.
 ///
-/// `VecDeque::push_back` doubles the capacity. A ring uses all of its capacity as it goes around,
-/// so half of the memory of a queue would be unused at worst. Here it is a fifth. Each item is
-/// copied four times on average as the queue grows, not once.
+/// `VecDeque::push_back` doubles the capacity: up to half of it is then unused, and its memory is
+/// resident nevertheless, because the positions of a ring wrap around. Here a fifth is unused at
+/// most. In return each item is copied some four times while a queue grows, not once.
 #[inline]
 pub fn push_tight<T>(queue: &mut VecDeque<T>, item: T) {
     if queue.len() == queue.capacity() {
@@ -35,7 +35,7 @@ mod tests {
             push_tight(&mut queue, i);
             allocations += u32::from(queue.capacity() != before);
             assert!(queue.capacity() <= queue.len() + queue.len() / 4 + 4, "{} of {i}", queue.capacity());
-            // The ring goes around while it grows.
+            // The positions of the ring wrap around while it grows.
             if i % 5 == 0 {
                 assert_eq!(queue.pop_front(), Some(next));
                 next += 1;
