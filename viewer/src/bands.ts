@@ -111,6 +111,14 @@ export function bands(run: Run, explained: Explained[], time: TimeWindow, marks:
       return el("li", { class: "key" }, patch(part === null ? null : palette[k]!), part === null ? "all others" : name(part), " ", reading);
     });
     legend.replaceChildren(...items);
+    read(time.cursor);
+  };
+
+  /** Writes the shares of the interval that the cursor is in beside their causes; null: no cursor. */
+  const read = (at: number | null): void => {
+    const found = at === null ? undefined : stack.shares[intervalOf(stack.edges, at)];
+    const values = found && banded(found, parts);
+    readings.forEach((node, k) => (node.textContent = at === null ? "" : values ? `${plain(values[k]!, 3)} %` : "–"));
   };
 
   const plot = linked(box, time, marks, {
@@ -124,6 +132,7 @@ export function bands(run: Run, explained: Explained[], time: TimeWindow, marks:
       // Powers of two: intervals stay what they are while the window moves.
       stack = joined(line, 2 ** Math.max(Math.ceil(Math.log2(STEP / wide)), 0));
       steps.textContent = ` in steps of ${quantity(stack.edges[1]! - stack.edges[0]!, "s")}`;
+      read(time.cursor);
       return [
         [from, to],
         [null, null],
@@ -131,11 +140,7 @@ export function bands(run: Run, explained: Explained[], time: TimeWindow, marks:
     },
     series: () => [{ points: { show: false } }],
     paint: (u) => paint(u, parts, palette, stack),
-    read(at) {
-      const found = at === null ? undefined : stack.shares[intervalOf(stack.edges, at)];
-      const values = found && banded(found, parts);
-      readings.forEach((node, k) => (node.textContent = at === null ? "" : values ? `${plain(values[k]!, 3)} %` : "–"));
-    },
+    read,
     recolour: () => recolour(legend),
   });
   describe();
