@@ -8,8 +8,8 @@
 
 use lasthop_engine::math::{db, exp};
 use lasthop_radio::lte::{
-    Amc, AmcMode, Bandwidth, Cqi, ErrorModel, Mcs, McsTable, MiByModulation, MiPlaces, Olla, OllaConfig,
-    piro_gamma, reaches, snr_db_needed, tbs_bits,
+    Amc, AmcMode, Bandwidth, Cqi, CqiOfParts, ErrorModel, MI_PARTS_MAX, Mcs, McsTable, Olla, OllaConfig,
+    PartCqi, piro_gamma, snr_db_needed, tbs_bits,
 };
 use lasthop_units::Tti;
 use schemars::JsonSchema;
@@ -140,6 +140,8 @@ pub enum McsRule {
 
 /// Most sub-bands of a report: one per group of a carrier of 110 blocks.
 pub const SUBBANDS_MAX: usize = GROUPS_MAX;
+const _: () = assert!(SUBBANDS_MAX <= MI_PARTS_MAX, "a CQI for each");
+
 
 /// Number of MCS with a transport block size, at most 29.
 const MCS_COUNT: usize = 29;
@@ -210,39 +212,13 @@ impl Adaptation {
     }
 
     /// A report of a UE whose blocks have the linear SINRs `sinr`, all of the carrier.
+    #[inline]
     pub fn measure(&self, sinr: &[f32], config: &CqiConfig) -> Report {
         debug_assert_eq!(sinr.len(), self.blocks);
-        match self.amc.mode() {
-            AmcMode::BlerTarget { .. } => self.measure_information(sinr, config),
-            AmcMode::Piro { .. } => {
-                let mut report = Report::of(self.amc.cqi(sinr));
-                let wideband = usize::from(report.wideband.index());
-                for (of, part) in report.subbands.iter_mut().zip(sinr.chunks(self.subband)) {
-                    let own = self.amc.cqi(part).index();
-                    let reaches = |above: usize| usize::from(own) >= wideband + above;
-                    *of = if config.differential { differential(report.wideband, reaches) } else { own };
-                }
-                report
-            }
-        }
-    }
-
-    /// As [`measure`](Self::measure), with CQIs by mutual information.
-    #[inline]
-    fn measure_information(&self, sinr: &[f32], config: &CqiConfig) -> Report {
-        let mut information = Information::NONE;
-        information.compute(sinr, self.subband);
-        let mut report = Report::of(self.amc.cqi_of_mi(&information.all));
-        let parts = self.blocks.div_ceil(self.subband);
-        // The only sub-band is the whole band.
-        let subbands =
-            report.subbands.iter_mut().zip(&information.parts[..if parts > 1 { parts } else { 0 }]);
-        if config.differential {
-            let (wideband, least) = (report.wideband, self.amc.least_from(report.wideband));
-            subbands.for_each(|(of, own)| *of = differential(wideband, |above| reaches(own, &least[above])));
-        } else {
-            subbands.for_each(|(of, own)| *of = self.amc.cqi_of_mi(own).index());
-        }
+        let coding = if config.differential { PartCqi::Offset } else { PartCqi::Own };
+        let CqiOfParts { all, parts } = self.amc.cqi_of_parts(sinr, self.subband, coding);
+        let mut report = Report::of(all);
+        report.subbands.copy_from_slice(&parts[..SUBBANDS_MAX]);
         report
     }
 
@@ -371,48 +347,6 @@ fn needed_db(amc: &Amc, table: McsTable, mcs: Mcs) -> f64 {
             let block = ErrorModel::of_grant(mcs, table, prbs);
             block.map_or(f64::INFINITY, |block| snr_db_needed(&block, target))
         }
-    }
-}
-
-/// TS 36.213 table 7.2.1-2: offset levels 0, 1, at least 2 and at most -1; the eNB uses 2 and -1
-/// for the last two. `reaches`: whether the sub-band's CQI is at least 0, 1, and 2 above the
-/// wideband one.
-#[inline(always)]
-fn differential(wideband: Cqi, reaches: impl Fn(usize) -> bool) -> u8 {
-    // Every sub-band reaches CQI 0, and none more than 15: the result is one of them.
-    let steps = u8::from(reaches(0)) + u8::from(reaches(1)) + u8::from(reaches(2));
-    (wideband.index() + steps).saturating_sub(1)
-}
-
-/// Mutual information of a row of SINRs, by modulation.
-struct Information {
-    /// Means over the sub-bands.
-    parts: [MiByModulation; SUBBANDS_MAX],
-    /// The mean over all blocks.
-    all: MiByModulation,
-}
-
-impl Information {
-    /// That of no blocks.
-    const NONE: Information = Information { parts: [[0.0; 4]; SUBBANDS_MAX], all: [0.0; 4] };
-
-    /// Computes the information of `sinr`, in sub-bands of `size` blocks; in place, because the
-    /// object is large.
-    #[inline]
-    fn compute(&mut self, sinr: &[f32], size: usize) {
-        let mut places = MiPlaces::NONE;
-        places.locate(sinr);
-        places.mean_mi(sinr.len(), size, &mut self.parts);
-        let mut left = sinr.len();
-        let mut sum = [0.0; 4];
-        for mean in &self.parts[..sinr.len().div_ceil(size)] {
-            let len = left.min(size);
-            for (sum, mean) in sum.iter_mut().zip(mean) {
-                *sum += *mean * len as f32;
-            }
-            left -= len;
-        }
-        self.all = sum.map(|sum| sum / sinr.len() as f32);
     }
 }
 
@@ -662,9 +596,9 @@ mod tests {
     }
 
     /// Half of the band at 20 dB, half at 0 dB: the lowest rule gives the worst MCS, the mean one
-    /// between, a single group its own. 2-bit differences are limited to +2 and -1.
+    /// between, a single group its own.
     #[test]
-    fn sub_bands_differ_and_differences_are_limited() {
+    fn sub_bands_differ() {
         let a = adaptation(TARGET, Subbands::Group, McsRule::Lowest);
         let mean = adaptation(TARGET, Subbands::Group, McsRule::Mean);
         let band = Band::new(25, 2, true);
@@ -678,11 +612,6 @@ mod tests {
         assert_eq!(a.mcs(&mut quality, &band, band.all()), Some(bad));
         let between = mean.mcs(&mut quality, &band, band.all()).unwrap();
         assert!(bad < between && between < good);
-        let of = |own: usize, wideband: usize| {
-            differential(Cqi::new(wideband as u8), |above| own >= wideband + above)
-        };
-        assert_eq!([of(15, 5), of(6, 5), of(0, 5), of(5, 5)], [7, 6, 4, 5]);
-        assert_eq!([of(0, 0), of(15, 15), of(14, 15), of(15, 14)], [0, 15, 14, 15]);
     }
 
     /// Period 5, delay 6, phase 2: measurements at 2, 7, 12...; TTI 13 uses the one of 7, TTI 12

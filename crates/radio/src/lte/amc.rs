@@ -100,8 +100,8 @@ impl Amc {
 
     /// The CQI of blocks with the mean mutual information `mi`, for callers that compute several
     /// means of one row. Out of range with the Piro model, which does not use it.
-    #[inline]
-    pub fn cqi_of_mi(&self, mi: &MiByModulation) -> Cqi {
+    #[inline(always)]
+    pub(super) fn cqi_of_mi(&self, mi: &MiByModulation) -> Cqi {
         let mut cqi = 0;
         for step in [8, 4, 2, 1] {
             cqi += if reaches(mi, &self.least[cqi + step]) { step } else { 0 };
@@ -109,9 +109,9 @@ impl Amc {
         Cqi::new(cqi as u8)
     }
 
-    /// The least mutual information for `cqi` and the next two CQIs, for [`reaches`].
+    /// The least mutual information for `cqi` and the next two CQIs.
     #[inline]
-    pub fn least_from(&self, cqi: Cqi) -> &[MiByModulation; 3] {
+    pub(super) fn least_from(&self, cqi: Cqi) -> &[MiByModulation; 3] {
         let from = usize::from(cqi.index());
         self.least[from..].first_chunk().unwrap_or_else(|| unreachable!("two rows follow the last CQI"))
     }
@@ -131,7 +131,7 @@ impl Amc {
 /// True if the mean mutual information `mi` is enough for the CQI with the row `least`, with any of
 /// the modulations. Without branches, so that all are compared at once.
 #[inline(always)]
-pub fn reaches(mi: &MiByModulation, least: &MiByModulation) -> bool {
+pub(super) fn reaches(mi: &MiByModulation, least: &MiByModulation) -> bool {
     (0..MODULATIONS).fold(false, |any, i| any | (mi[i] >= least[i]))
 }
 

@@ -11,6 +11,7 @@ mod bler_curves;
 mod carrier;
 mod control;
 mod cqi;
+mod cqi_parts;
 mod curve;
 mod error_model;
 mod mcs;
@@ -20,17 +21,18 @@ mod power_control;
 mod segmentation;
 mod tbs;
 
-pub use amc::{Amc, AmcMode, CqiRounding, piro_efficiency, piro_gamma, reaches, snr_db_needed};
+pub use amc::{Amc, AmcMode, CqiRounding, piro_efficiency, piro_gamma, snr_db_needed};
 pub use bler::{BlerCurve, CurveId, LOWER_RATES, SIZE_CLASSES};
 pub use carrier::{
     Bandwidth, EarfcnError, NotABandwidth, SUBCARRIERS_PER_PRB, downlink_frequency, uplink_frequency,
 };
 pub use control::control_error;
 pub use cqi::{Cqi, CqiTable};
+pub use cqi_parts::{CqiOfParts, PartCqi};
 pub use error_model::{ErrorModel, HarqCombining, SoftBuffer};
 pub use mcs::{Mcs, McsTable, Modulation};
 pub use mutual_information::{
-    MiByModulation, MiPlaces, mean_mi, mean_mi_all, mean_mi_of, mi_closed_form, sinr_db_of_mi,
+    MI_PARTS_MAX, MiByModulation, mean_mi, mean_mi_all, mean_mi_of, mi_closed_form, sinr_db_of_mi,
 };
 pub use olla::{Olla, OllaConfig};
 pub use power_control::{ClosedLoop, MIN_POWER, PowerControl, PowerControlConfig, TpcCommand};

@@ -12,8 +12,8 @@ use std::sync::LazyLock;
 use lasthop_engine::math::{db, exp, sqrt};
 use lasthop_engine::simd::{Kernel, wide};
 
+use super::Modulation;
 use super::bler_curves::QAM256;
-use super::{Modulation, PRB_MAX};
 
 /// Mutual information per coded bit, 0 to 1, at the linear SINR `g`, by the closed form. 256QAM is
 /// not covered by the cited form; its weights are fitted to its bit-interleaved capacity by
@@ -70,92 +70,105 @@ pub fn mean_mi_of(modulation: Modulation, sinr: &[f32], prbs: impl IntoIterator<
     sum / n.max(1) as f32
 }
 
-/// Table positions of a row of SINRs, for a caller that needs the information of several
-/// modulations.
-#[derive(Clone, Debug)]
-pub struct MiPlaces {
-    /// By resource block: the SINR, and its piece.
-    sinr: [f32; PRB_MAX],
-    piece: [u16; PRB_MAX],
-}
-
-impl MiPlaces {
-    /// The positions of an empty row.
-    pub const NONE: MiPlaces = MiPlaces { sinr: [0.0; PRB_MAX], piece: [0; PRB_MAX] };
-
-    /// Computes the positions of the linear SINRs `sinr`, at most [`PRB_MAX`], in place because the
-    /// object is large.
-    #[inline]
-    pub fn locate(&mut self, sinr: &[f32]) {
-        wide(Locate { sinr, places: self });
-    }
-
-    /// [`mean_mi`] of every `size` of the first `blocks` resource blocks, to the bit, of all
-    /// modulations: `means[i][modulation]`. The lines of one SINR are adjacent, so that all
-    /// modulations take the instructions of one.
-    #[inline]
-    pub fn mean_mi(&self, blocks: usize, size: usize, means: &mut [MiByModulation]) {
-        let means = &mut means[..blocks.div_ceil(size)];
-        wide(Means { places: self, blocks, size, means });
-    }
-}
-
 /// Mutual information by modulation.
 pub type MiByModulation = [f32; MODULATIONS];
 
-/// Fills the means of the parts of a row.
-struct Means<'a> {
-    places: &'a MiPlaces,
-    blocks: usize,
-    size: usize,
-    means: &'a mut [MiByModulation],
+/// Means of the mutual information of the parts of a row of SINRs, of all modulations.
+#[derive(Clone, Debug)]
+pub(super) struct MiOfParts {
+    /// By part.
+    pub parts: [MiByModulation; MI_PARTS_MAX],
+    /// The mean over the row.
+    pub all: MiByModulation,
 }
 
-impl Kernel for Means<'_> {
-    type Output = ();
+/// Most parts of a row, whole vectors.
+pub const MI_PARTS_MAX: usize = 32;
+
+impl MiOfParts {
+    /// [`mean_mi`] of every `size` of the blocks with the linear SINRs `sinr`, at most
+    /// [`MI_PARTS_MAX`] parts, to the bit, and the mean over the row. `lines` are [`lines_of_all`].
     #[inline(always)]
-    fn run(self) {
-        let lines = &*LINES_OF_ALL;
-        let MiPlaces { sinr, piece } = self.places;
-        let (sinr, piece) = (&sinr[..self.blocks], &piece[..self.blocks]);
-        for ((mean, sinr), piece) in
-            self.means.iter_mut().zip(sinr.chunks(self.size)).zip(piece.chunks(self.size))
-        {
-            let mut sum = [0.0; MODULATIONS];
-            for (g, piece) in sinr.iter().zip(piece) {
-                let Lines { at_zero, slope } = &lines[usize::from(*piece) % LINES];
-                for i in 0..MODULATIONS {
-                    sum[i] += at_zero[i] + slope[i] * g;
-                }
+    pub fn of(lines: &LinesOfAll, sinr: &[f32], size: usize) -> MiOfParts {
+        let mut means = MiOfParts { parts: [[0.0; MODULATIONS]; MI_PARTS_MAX], all: [0.0; MODULATIONS] };
+        // Loops over the parts of LTE's carriers have a fixed length.
+        match size {
+            8 => means.take_in_whole::<8>(lines, sinr),
+            6 => means.take_in_whole::<6>(lines, sinr),
+            4 => means.take_in_whole::<4>(lines, sinr),
+            _ => {
+                let parts = sinr.chunks(size).take(MI_PARTS_MAX);
+                parts.enumerate().for_each(|(part, blocks)| means.take_in(part, lines, blocks));
             }
-            *mean = sum.map(|sum| sum / sinr.len() as f32);
         }
+        means.all = means.all.map(|sum| sum / sinr.len() as f32);
+        means
+    }
+
+    #[inline(always)]
+    fn take_in_whole<const SIZE: usize>(&mut self, lines: &LinesOfAll, sinr: &[f32]) {
+        let (whole, rest) = sinr.as_chunks::<SIZE>();
+        for (part, blocks) in whole.iter().take(MI_PARTS_MAX).enumerate() {
+            self.put(part, sum_of_all(lines, blocks), SIZE);
+        }
+        if !rest.is_empty() {
+            self.take_in(whole.len(), lines, rest);
+        }
+    }
+
+    #[inline(always)]
+    fn take_in(&mut self, part: usize, lines: &LinesOfAll, blocks: &[f32]) {
+        let mut sum = [0.0; MODULATIONS];
+        for g in blocks {
+            add_value(lines, place(*g), &mut sum);
+        }
+        self.put(part, sum, blocks.len());
+    }
+
+    /// Takes in the sums over the `len` blocks of part `part`.
+    #[inline(always)]
+    fn put(&mut self, part: usize, sum: MiByModulation, len: usize) {
+        let mut mean = [0.0; MODULATIONS];
+        for i in 0..MODULATIONS {
+            mean[i] = sum[i] / len as f32;
+            self.all[i] += mean[i] * len as f32;
+        }
+        self.parts[part % MI_PARTS_MAX] = mean;
     }
 }
 
-/// Finds the table positions of a row.
-struct Locate<'a> {
-    sinr: &'a [f32],
-    places: &'a mut MiPlaces,
+/// Sums of the mutual information of all modulations. The pieces of the SINRs are found in vector
+/// lanes.
+#[inline(always)]
+fn sum_of_all<const SIZE: usize>(lines: &LinesOfAll, sinr: &[f32; SIZE]) -> MiByModulation {
+    let (mut g, mut piece) = ([0.0; SIZE], [0; SIZE]);
+    for k in 0..SIZE {
+        (g[k], piece[k]) = place(sinr[k]);
+    }
+    let mut sum = [0.0; MODULATIONS];
+    for k in 0..SIZE {
+        add_value(lines, (g[k], piece[k]), &mut sum);
+    }
+    sum
 }
 
-impl Kernel for Locate<'_> {
-    type Output = ();
-    #[inline(always)]
-    fn run(self) {
-        let MiPlaces { sinr, piece } = self.places;
-        for ((g, piece), sinr) in sinr.iter_mut().zip(piece).zip(self.sinr) {
-            (*g, *piece) = place(*sinr);
-        }
+/// Adds the values of all modulations at a SINR in its piece. The lines of one SINR are adjacent,
+/// so that all modulations take the instructions of one.
+#[inline(always)]
+fn add_value(lines: &LinesOfAll, (g, piece): (f32, u32), sum: &mut MiByModulation) {
+    let at = piece as usize % LINES * 2 * MODULATIONS;
+    let of = &lines[at..at + 2 * MODULATIONS];
+    for i in 0..MODULATIONS {
+        sum[i] += of[i] + of[MODULATIONS + i] * g;
     }
 }
 
 /// Clamps a SINR to the range of the table, and finds its piece.
 #[inline(always)]
-fn place(g: f32) -> (f32, u16) {
+fn place(g: f32) -> (f32, u32) {
     // Positive floats are ordered as their bits are; a negative or NaN SINR must not occur here.
     let g = g.clamp(LOWEST, HIGHEST);
-    (g, ((g.to_bits() >> SHIFT) - (LOWEST_EXPONENT << PIECE_BITS)) as u16)
+    (g, (g.to_bits() >> SHIFT) - (LOWEST_EXPONENT << PIECE_BITS))
 }
 
 /// Mean mutual information of all modulations over the same blocks, from which a CQI is computed.
@@ -197,22 +210,22 @@ const ALL: [Modulation; 4] = [Modulation::Qpsk, Modulation::Qam16, Modulation::Q
 /// Number of modulations.
 pub const MODULATIONS: usize = ALL.len();
 
-/// The lines of one piece of the SINR, by modulation.
-#[derive(Clone, Copy, Default)]
-struct Lines {
-    at_zero: [f32; MODULATIONS],
-    slope: [f32; MODULATIONS],
-}
+/// By piece of the SINR: the values at SINR 0 of the lines of all modulations, then their slopes.
+pub(super) type LinesOfAll = [f32; LINES * 2 * MODULATIONS];
 
-static LINES_OF_ALL: LazyLock<Box<[Lines; LINES]>> = LazyLock::new(|| {
-    let mut all = Box::new([Lines::default(); LINES]);
-    for (modulation, of) in LOOKUP.iter().enumerate() {
-        for (lines, (at_zero, slope)) in all.iter_mut().zip(of.lines.iter()) {
-            (lines.at_zero[modulation], lines.slope[modulation]) = (*at_zero, *slope);
+/// The lines of all modulations.
+pub(super) fn lines_of_all() -> &'static LinesOfAll {
+    static LINES_OF_ALL: LazyLock<Box<LinesOfAll>> = LazyLock::new(|| {
+        let mut all = Box::new([0.0; LINES * 2 * MODULATIONS]);
+        for (modulation, of) in LOOKUP.iter().enumerate() {
+            for (lines, (at_zero, slope)) in all.chunks_mut(2 * MODULATIONS).zip(of.lines.iter()) {
+                (lines[modulation], lines[MODULATIONS + modulation]) = (*at_zero, *slope);
+            }
         }
-    }
-    all
-});
+        all
+    });
+    &LINES_OF_ALL
+}
 
 /// A piecewise linear function of the SINR.
 struct Lookup {
@@ -274,8 +287,8 @@ impl Lookup {
 
     /// The value at `g`, which is in `piece`.
     #[inline(always)]
-    fn value(&self, g: f32, piece: u16) -> f32 {
-        let (at_zero, slope) = self.lines[usize::from(piece) % LINES];
+    fn value(&self, g: f32, piece: u32) -> f32 {
+        let (at_zero, slope) = self.lines[piece as usize % LINES];
         at_zero + slope * g
     }
 
@@ -392,13 +405,10 @@ mod tests {
         assert_eq!(mean_mi_of(Qam16, &sinr, [0, 2]), (alone(1.0) + alone(100.0)) / 2.0);
         assert_eq!(mean_mi(Qam16, &[]), 0.0);
         assert_eq!(mean_mi_all(&sinr)[1], mean_mi(Qam16, &sinr));
-        let mut places = MiPlaces::NONE;
-        places.locate(&sinr);
         for size in 1..=4 {
-            let mut means = [[0.0; MODULATIONS]; 3];
-            places.mean_mi(3, size, &mut means);
-            for (part, means) in sinr.chunks(size).zip(means) {
-                assert_eq!(means, ALL.map(|m| mean_mi(m, part)), "{size}");
+            let means = MiOfParts::of(lines_of_all(), &sinr, size);
+            for (i, part) in sinr.chunks(size).enumerate() {
+                assert_eq!(means.parts[i], ALL.map(|m| mean_mi(m, part)), "{size}");
             }
         }
     }
