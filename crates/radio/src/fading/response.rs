@@ -23,9 +23,6 @@ pub struct Response {
     /// `[part][tap]`: cosines and sines of 2 pi f tau, f the distance of each pair of the part from
     /// the middle.
     rotations: Box<[(Lanes, Lanes)]>,
-    /// By tap, for a last part of one or two pairs: cosine, sine, cosine, sine of the first, then
-    /// of the second. Empty where the last part has more.
-    last: Box<[Lanes]>,
 }
 
 impl Response {
@@ -45,10 +42,7 @@ impl Response {
                 ));
             }
         }
-        let few = blocks > 2 * PAIRS && (1..=2).contains(&(blocks / 2 % PAIRS));
-        let by_pair = |(c, s): &(Lanes, Lanes)| [c[0], s[0], c[0], s[0], c[1], s[1], c[1], s[1]];
-        let last = rotations[rotations.len() - delays.len()..].iter().map(by_pair).filter(|_| few).collect();
-        Response { blocks, taps: delays.len(), rotations: rotations.into(), last }
+        Response { blocks, taps: delays.len(), rotations: rotations.into() }
     }
 
     /// Resource blocks.
@@ -57,6 +51,7 @@ impl Response {
     }
 
     /// Number of parts.
+    #[inline(always)]
     pub fn parts(&self) -> usize {
         (self.blocks / 2).div_ceil(PAIRS).max(1)
     }
@@ -73,103 +68,56 @@ impl Response {
     /// Writes the power gains of the blocks of the parts `wanted` (bit `i`: part `i`) to their
     /// places in `gains`.
     #[inline(always)]
-    pub fn gains(&self, taps: &Taps, wanted: u32, gains: &mut [f32]) {
-        // The loops over the taps of the standard profiles have a fixed length.
-        match self.taps {
-            9 => self.gains_of(9, taps, wanted, gains),
-            7 => self.gains_of(7, taps, wanted, gains),
-            n => self.gains_of(n, taps, wanted, gains),
-        }
-    }
-
-    #[inline(always)]
-    fn gains_of(&self, n: usize, taps: &Taps, mut wanted: u32, gains: &mut [f32]) {
+    pub fn gains(&self, taps: &Taps, mut wanted: u32, gains: &mut [f32]) {
         let (re, im) = taps.parts();
-        let (re, im) = (&re[..n], &im[..n]);
-        let gains = &mut gains[..self.blocks];
-        let last = 1 << (self.parts() - 1);
-        if !self.last.is_empty() && wanted & last != 0 {
-            wanted &= !last;
-            self.last_gains(n, re, im, gains);
-        }
+        let mut row = self.row(gains);
         // Two parts at a time share the loads of the taps.
         while wanted != 0 {
             let one = wanted.trailing_zeros() as usize;
             wanted &= wanted - 1;
             if wanted == 0 {
-                self.put(one, re, im, products(self.rotations(n, one), re, im), gains);
+                let of_one = products(self.rotations(one), re, im);
+                row.put_powers(one, of_one, re, im);
                 break;
             }
             let two = wanted.trailing_zeros() as usize;
             wanted &= wanted - 1;
-            let [of_one, of_two] = products_of_two(self.rotations(n, one), self.rotations(n, two), re, im);
-            self.put(one, re, im, of_one, gains);
-            self.put(two, re, im, of_two, gains);
+            let [of_one, of_two] = products_of_two(self.rotations(one), self.rotations(two), re, im);
+            row.put_powers(one, of_one, re, im);
+            row.put_powers(two, of_two, re, im);
         }
     }
 
     #[inline(always)]
-    fn rotations(&self, taps: usize, part: usize) -> &[(Lanes, Lanes)] {
-        &self.rotations[part * taps..][..taps]
+    fn rotations(&self, part: usize) -> &[(Lanes, Lanes)] {
+        &self.rotations[part * self.taps..][..self.taps]
     }
 
-    /// Writes the gains of `part` from its products.
+    /// A row with a number for each block.
     #[inline(always)]
-    fn put(&self, part: usize, re: &[f32], im: &[f32], products: [Lanes; 4], gains: &mut [f32]) {
-        if self.alone(part) {
-            let middle = all(re, im);
-            gains[self.blocks / 2] = dot(&middle, &middle)[0];
-        }
-        let [up, down] = amplitudes(products);
-        self.place(part, dot(&up, &up), dot(&down, &down), gains);
-    }
-
-    /// True if `part` has the unpaired block.
-    #[inline(always)]
-    fn alone(&self, part: usize) -> bool {
-        part == 0 && self.blocks % 2 == 1
-    }
-
-    /// Writes the values of the pairs of `part` to the places of their blocks: `up` above the
-    /// middle, `down` below.
-    #[inline(always)]
-    fn place(&self, part: usize, up: Lanes, down: Lanes, row: &mut [f32]) {
-        let pairs = self.blocks / 2;
-        let (below, above) = row[..self.blocks].split_at_mut(pairs);
-        let above = &mut above[self.blocks % 2..];
-        let mut mirrored = [0.0; PAIRS];
-        for k in 0..PAIRS {
-            mirrored[PAIRS - 1 - k] = down[k];
-        }
-        let first = part * PAIRS;
-        // Whole parts are copied as such, without a call.
-        if first + PAIRS <= pairs {
-            above[first..first + PAIRS].copy_from_slice(&up);
-            below[pairs - first - PAIRS..pairs - first].copy_from_slice(&mirrored);
-        } else {
-            let n = pairs - first.min(pairs);
-            above[first..first + n].iter_mut().zip(&up).for_each(|(to, gain)| *to = *gain);
-            let below = &mut below[pairs - first - n..pairs - first];
-            below.iter_mut().zip(&mirrored[PAIRS - n..]).for_each(|(to, gain)| *to = *gain);
-        }
+    fn row<'a>(&self, of: &'a mut [f32]) -> Row<'a> {
+        let (below, above) = of[..self.blocks].split_at_mut(self.blocks / 2);
+        let (middle, above) = above.split_at_mut(self.blocks % 2);
+        Row { below, middle, above }
     }
 
     /// Writes real and imaginary parts of the amplitudes of the blocks of the parts `wanted` to
-    /// their places. places.
+    /// their places.
     #[inline(always)]
     pub(super) fn amplitudes(&self, taps: &Taps, mut wanted: u32, re: &mut [f32], im: &mut [f32]) {
         let (x, y) = taps.parts();
         wanted &= (1 << self.parts()) - 1;
+        let (mut re, mut im) = (self.row(re), self.row(im));
         while wanted != 0 {
             let part = wanted.trailing_zeros() as usize;
             wanted &= wanted - 1;
-            let [up, down] = amplitudes(products(self.rotations(self.taps, part), x, y));
-            if self.alone(part) {
+            let [up, down] = amplitudes(products(self.rotations(part), x, y));
+            if let (0, [re], [im]) = (part, &mut *re.middle, &mut *im.middle) {
                 let middle = all(x, y);
-                (re[self.blocks / 2], im[self.blocks / 2]) = (middle.0[0], middle.1[0]);
+                (*re, *im) = (middle.0[0], middle.1[0]);
             }
-            self.place(part, up.0, down.0, re);
-            self.place(part, up.1, down.1, im);
+            re.put(part, up.0, down.0);
+            im.put(part, up.1, down.1);
         }
     }
 
@@ -180,51 +128,76 @@ impl Response {
         let Scratch { derivatives, rows, .. } = scratch;
         let taps = |i: usize| derivatives[i * whole_lanes(2 * n)..][..2 * n].split_at(n);
         let ((x, y), (dx, dy), (ddx, ddy)) = (taps(0), taps(1), taps(2));
+        let eights = self.blocks.div_ceil(PAIRS);
         for row in rows.iter_mut() {
+            if row.len() != eights {
+                row.resize(eights, [0.0; PAIRS]);
+            }
             // Values of a wider link beyond the last block are not read.
-            row.clear();
-            row.resize(self.blocks.div_ceil(PAIRS), [0.0; PAIRS]);
+            row.last_mut().into_iter().for_each(|last| *last = [0.0; PAIRS]);
         }
-        let [values, slopes, curvatures] = rows.each_mut().map(|row| row.as_flattened_mut());
+        let [values, slopes, curvatures] = &mut *rows;
+        let mut values = self.row(values.as_flattened_mut());
+        let mut slopes = self.row(slopes.as_flattened_mut());
+        let mut curvatures = self.row(curvatures.as_flattened_mut());
         for part in 0..self.parts() {
-            let rotations = self.rotations(self.taps, part);
+            let rotations = self.rotations(part);
             let [up, down] = amplitudes(products(rotations, x, y));
             let [up1, down1] = amplitudes(products(rotations, dx, dy));
             let [up2, down2] = amplitudes(products(rotations, ddx, ddy));
-            self.place(part, dot(&up, &up), dot(&down, &down), values);
-            self.place(part, slope(&up, &up1), slope(&down, &down1), slopes);
-            self.place(part, curvature(&up, &up1, &up2), curvature(&down, &down1, &down2), curvatures);
-            if self.alone(part) {
-                let (h, h1, h2) = (all(x, y), all(dx, dy), all(ddx, ddy));
-                let b = self.blocks / 2;
-                values[b] = dot(&h, &h)[0];
-                slopes[b] = slope(&h, &h1)[0];
-                curvatures[b] = curvature(&h, &h1, &h2)[0];
-            }
+            values.put(part, dot(&up, &up), dot(&down, &down));
+            slopes.put(part, slope(&up, &up1), slope(&down, &down1));
+            curvatures.put(part, curvature(&up, &up1, &up2), curvature(&down, &down1, &down2));
+        }
+        if let ([value], [slope_of], [curvature_of]) = (values.middle, slopes.middle, curvatures.middle) {
+            let (h, h1, h2) = (all(x, y), all(dx, dy), all(ddx, ddy));
+            *value = dot(&h, &h)[0];
+            *slope_of = slope(&h, &h1)[0];
+            *curvature_of = curvature(&h, &h1, &h2)[0];
         }
         rows
     }
+}
 
-    /// The gains of a last part of one or two pairs: the four products of both are computed in
-    /// parallel lanes.
+/// A row with a number for each block, from the middle outwards.
+struct Row<'a> {
+    below: &'a mut [f32],
+    /// The unpaired block, if their number is odd. It belongs to the first part.
+    middle: &'a mut [f32],
+    above: &'a mut [f32],
+}
+
+impl Row<'_> {
+    /// Writes the values of the pairs of `part` to the places of their blocks: `up` above the
+    /// middle, `down` below.
     #[inline(always)]
-    fn last_gains(&self, taps: usize, re: &[f32], im: &[f32], gains: &mut [f32]) {
-        let mut sum = [0.0_f32; PAIRS];
-        for (rotation, (x, y)) in self.last[..taps].iter().zip(re.iter().zip(im)) {
-            let tap = [*x, *y, *y, *x, *x, *y, *y, *x];
-            for k in 0..PAIRS {
-                sum[k] += tap[k] * rotation[k];
-            }
+    fn put(&mut self, part: usize, up: Lanes, down: Lanes) {
+        let mut mirrored = [0.0; PAIRS];
+        for k in 0..PAIRS {
+            mirrored[PAIRS - 1 - k] = down[k];
         }
-        let n = self.blocks / 2 % PAIRS;
-        let above = gains.len() - n;
-        for i in 0..n.min(2) {
-            let [xc, ys, yc, xs] = [0, 1, 2, 3].map(|k| sum[4 * i + k]);
-            let (re, im) = (xc + ys, yc - xs);
-            gains[above + i] = re * re + im * im;
-            let (re, im) = (xc - ys, yc + xs);
-            gains[n - 1 - i] = re * re + im * im;
+        let (rest_below, below) = self.below.as_rchunks_mut::<PAIRS>();
+        let (above, rest_above) = self.above.as_chunks_mut::<PAIRS>();
+        // Whole parts are copied as such.
+        if let Some(above) = above.get_mut(part)
+            && let Some(below) = below.iter_mut().nth_back(part)
+        {
+            (*above, *below) = (up, mirrored);
+            return;
         }
+        rest_above.iter_mut().zip(&up).for_each(|(to, value)| *to = *value);
+        rest_below.iter_mut().rev().zip(&down).for_each(|(to, value)| *to = *value);
+    }
+
+    /// Writes the powers of the blocks of `part` from their products; `re` and `im` are the taps.
+    #[inline(always)]
+    fn put_powers(&mut self, part: usize, products: [Lanes; 4], re: &[f32], im: &[f32]) {
+        if let (0, [middle]) = (part, &mut *self.middle) {
+            let all = all(re, im);
+            *middle = dot(&all, &all)[0];
+        }
+        let [up, down] = amplitudes(products);
+        self.put(part, dot(&up, &up), dot(&down, &down));
     }
 }
 
@@ -282,43 +255,43 @@ fn all(re: &[f32], im: &[f32]) -> Amplitude {
 /// blocks.
 #[inline(always)]
 fn products(rotations: &[(Lanes, Lanes)], re: &[f32], im: &[f32]) -> [Lanes; 4] {
-    let [mut xc, mut ys, mut yc, mut xs] = [[0.0; PAIRS]; 4];
-    for ((cosines, sines), (x, y)) in rotations.iter().zip(re.iter().zip(im)) {
-        for k in 0..PAIRS {
-            xc[k] += x * cosines[k];
-            ys[k] += y * sines[k];
-            yc[k] += y * cosines[k];
-            xs[k] += x * sines[k];
-        }
+    // All slices have one length, so that the loop counts only once.
+    let taps = rotations.len();
+    let (re, im) = (&re[..taps], &im[..taps]);
+    let mut sums = [[0.0; PAIRS]; 4];
+    for tap in 0..taps {
+        add_products(&mut sums, &rotations[tap], re[tap], im[tap]);
     }
-    [xc, ys, yc, xs]
+    sums
 }
 
 /// The same products of two parts.
 #[inline(always)]
 fn products_of_two(
-    one: &[(Lanes, Lanes)],
-    two: &[(Lanes, Lanes)],
+    first: &[(Lanes, Lanes)],
+    second: &[(Lanes, Lanes)],
     re: &[f32],
     im: &[f32],
 ) -> [[Lanes; 4]; 2] {
-    let [mut xc, mut ys, mut yc, mut xs] = [[0.0; PAIRS]; 4];
-    let [mut xc2, mut ys2, mut yc2, mut xs2] = [[0.0; PAIRS]; 4];
-    for (((cosines, sines), (cosines2, sines2)), (x, y)) in one.iter().zip(two).zip(re.iter().zip(im)) {
-        for k in 0..PAIRS {
-            xc[k] += x * cosines[k];
-            ys[k] += y * sines[k];
-            yc[k] += y * cosines[k];
-            xs[k] += x * sines[k];
-        }
-        for k in 0..PAIRS {
-            xc2[k] += x * cosines2[k];
-            ys2[k] += y * sines2[k];
-            yc2[k] += y * cosines2[k];
-            xs2[k] += x * sines2[k];
-        }
+    let taps = first.len();
+    let (second, re, im) = (&second[..taps], &re[..taps], &im[..taps]);
+    let [mut sums, mut others] = [[[0.0; PAIRS]; 4]; 2];
+    for tap in 0..taps {
+        add_products(&mut sums, &first[tap], re[tap], im[tap]);
+        add_products(&mut others, &second[tap], re[tap], im[tap]);
     }
-    [[xc, ys, yc, xs], [xc2, ys2, yc2, xs2]]
+    [sums, others]
+}
+
+/// Adds the products of the tap x + jy.
+#[inline(always)]
+fn add_products([xc, ys, yc, xs]: &mut [Lanes; 4], (cosines, sines): &(Lanes, Lanes), x: f32, y: f32) {
+    for k in 0..PAIRS {
+        xc[k] += x * cosines[k];
+        ys[k] += y * sines[k];
+        yc[k] += y * cosines[k];
+        xs[k] += x * sines[k];
+    }
 }
 
 #[cfg(test)]
@@ -356,7 +329,7 @@ mod tests {
             for part in 0..response.parts() {
                 // As it was defined: the products of a pair, in the order of the taps.
                 let (re, im) = taps.parts();
-                let [xc, ys, yc, xs] = products(response.rotations(3, part), re, im);
+                let [xc, ys, yc, xs] = products(response.rotations(part), re, im);
                 let middle = blocks % 2;
                 for k in 0..PAIRS.min((blocks / 2).saturating_sub(part * PAIRS)) {
                     let (x, y) = (xc[k] + ys[k], yc[k] - xs[k]);

@@ -19,8 +19,8 @@ pub struct Taps {
 /// Intermediate values of the gains of a link: memory that all links share.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
-    /// Turns, cosines and sines of sinusoids.
-    circle: [Vec<f32>; 2],
+    /// Cosines and sines of sinusoids, and their derivatives: one plane after the other.
+    planes: Vec<f32>,
     /// Taps and their first and second derivative, each from whole lanes on: real parts, then
     /// imaginary parts.
     pub(super) derivatives: Vec<f32>,
@@ -60,8 +60,11 @@ pub(super) const fn whole_lanes(n: usize) -> usize {
     n.next_multiple_of(LANES)
 }
 
-/// The sinusoids of the taps of a link: cosine of the angle of arrival and phase [turns], tap by
-/// tap.
+/// The sinusoids of the taps of a link: cosine of the angle of arrival and phase [turns].
+///
+/// In a standard profile, with [`SINUSOIDS`] a tap, the first sinusoids of all taps come first,
+/// then the second ones, and so on: sums over the sinusoids of a tap are sums of rows. Otherwise
+/// they are in the order of the taps.
 #[derive(Clone, Debug)]
 pub(super) struct Sinusoids {
     cosines: Box<[f64]>,
@@ -70,10 +73,15 @@ pub(super) struct Sinusoids {
     amplitudes: Box<[f32]>,
 }
 
-/// Places for all sinusoids of `taps` taps, and for whole lanes from the last row of taps on.
+/// Places for all sinusoids of `taps` taps of a standard profile, and for whole lanes from the last
+/// row of taps on.
 const fn room(taps: usize) -> usize {
     whole_lanes((SINUSOIDS - 1) * taps + 2 * LANES)
 }
+
+/// Cosines and sines of the sinusoids, the first derivatives without their sign, and the second
+/// ones.
+const PLANES: usize = 6;
 
 /// The turns of the sinusoids of a link in each of equal steps of distance, and their phases, for a
 /// caller that evaluates after whole numbers of steps. In units of 2^-32 turns, whole turns vanish
@@ -83,8 +91,7 @@ const fn room(taps: usize) -> usize {
 /// 1.2e-10 turns at most. It is a constant shift of the Doppler frequency of a sinusoid, by at most
 /// 1.2e-7 Hz with steps of 1 ms, and after n steps a phase that differs by at most n 2^-33 turns.
 ///
-/// In a standard profile the first sinusoids of all taps come first, then the second ones, and so
-/// on: sums over the sinusoids of a tap are sums of rows.
+/// They are in the order of the sinusoids.
 #[derive(Clone, Debug)]
 pub struct Steps {
     each: Box<[u32]>,
@@ -105,15 +112,16 @@ impl Sinusoids {
     /// Draws `each` sinusoids for every tap; tap `i` is drawn from stream `first + i`.
     pub fn new(draw: Draw, first: u64, each: usize, amplitudes: impl Iterator<Item = f64>) -> Sinusoids {
         let amplitudes: Box<[f32]> = amplitudes.map(|a| a as f32).collect();
-        let count = each * amplitudes.len();
-        let (mut cosines, mut phases) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        for tap in 0..amplitudes.len() {
+        let taps = amplitudes.len();
+        let (mut cosines, mut phases) = (vec![0.0; each * taps], vec![0.0; each * taps]);
+        for tap in 0..taps {
             let mut stream = draw.stream(first + tap as u64);
             for n in 0..each {
+                let at = if each == SINUSOIDS { n * taps + tap } else { tap * each + n };
                 // One angle in each of n equal sectors.
                 let angle = TAU * (n as f64 + stream.uniform()) / each as f64;
-                cosines.push(math::cos(angle));
-                phases.push(stream.uniform());
+                cosines[at] = math::cos(angle);
+                phases[at] = stream.uniform();
             }
         }
         Sinusoids { cosines: cosines.into(), phases: phases.into(), amplitudes }
@@ -129,25 +137,19 @@ impl Sinusoids {
     pub fn at(&self, cycles: f64, scratch: &mut Scratch, taps: &mut Taps) {
         let n = self.taps();
         taps.resize(n);
-        let (re, im) = taps.values[..2 * n].split_at_mut(n);
-        let turns = &mut scratch.circle[0];
-        self.turn(cycles, turns);
-        if self.in_sixteens() {
-            let (turns, _) = turns.as_chunks::<SINUSOIDS>();
-            for (((turns, amplitude), re), im) in turns.iter().zip(&self.amplitudes).zip(re).zip(im) {
-                let (mut c, mut s) = ([0.0; SINUSOIDS], [0.0; SINUSOIDS]);
-                for i in 0..SINUSOIDS {
-                    (c[i], s[i]) = circle(turns[i]);
-                }
-                (*re, *im) = (amplitude * in_fours(&c), amplitude * in_fours(&s));
-            }
-        } else {
-            let turns = turns.chunks(self.cosines.len() / n);
-            for (((turns, amplitude), re), im) in turns.zip(&self.amplitudes).zip(re).zip(im) {
-                *re = amplitude * turns.iter().map(|t| circle(*t).0).sum::<f32>();
-                *im = amplitude * turns.iter().map(|t| circle(*t).1).sum::<f32>();
-            }
+        let room = self.room();
+        let planes = &mut scratch.planes;
+        if planes.len() < 2 * room {
+            planes.resize(2 * room, 0.0);
         }
+        let (x, y) = planes[..2 * room].split_at_mut(room);
+        let of = self.cosines.iter().zip(&self.phases);
+        for ((x, y), (cosine, phase)) in x.iter_mut().zip(y.iter_mut()).zip(of) {
+            (*x, *y) = circle(fraction(cycles * cosine + phase));
+        }
+        let (re, im) = taps.values[..2 * n].split_at_mut(n);
+        self.sum(x, re);
+        self.sum(y, im);
     }
 
     /// Computes all taps after `cycles` and their first and second derivative by distance, per
@@ -155,25 +157,70 @@ impl Sinusoids {
     #[inline(always)]
     pub fn with_derivatives(&self, cycles: f64, step: f64, scratch: &mut Scratch) {
         let n = self.taps();
-        let Scratch { circle: [x, y], derivatives: to, .. } = scratch;
-        to.resize(3 * whole_lanes(2 * n), 0.0);
-        self.turn(cycles, x);
-        y.resize(x.len(), 0.0);
-        for (x, y) in x.iter_mut().zip(y.iter_mut()) {
-            (*x, *y) = circle(*x);
-        }
-        for (derivative, to) in to.chunks_exact_mut(whole_lanes(2 * n)).enumerate() {
-            if derivative > 0 {
-                // d/dc of cos and sin of (2 pi c cos(alpha) + phi): -2 pi cos(alpha) sin, 2 pi
-                // cos(alpha) cos.
-                for ((x, y), cosine) in x.iter_mut().zip(y.iter_mut()).zip(&self.cosines) {
-                    let k = (TAU * step * cosine) as f32;
-                    (*x, *y) = (-*y * k, *x * k);
+        let length = whole_lanes(2 * n);
+        let Scratch { planes, derivatives: to, .. } = scratch;
+        to.resize(3 * length, 0.0);
+        match (self.is_standard(), n) {
+            (true, 9) => self.derive_by_rows::<9, { room(9) }>(cycles, step, planes, to),
+            (true, 7) => self.derive_by_rows::<7, { room(7) }>(cycles, step, planes, to),
+            (true, 1) => self.derive_by_rows::<1, { room(1) }>(cycles, step, planes, to),
+            _ => {
+                let room = self.room();
+                planes.resize((2 * room).max(planes.len()), 0.0);
+                let (x, y) = planes[..2 * room].split_at_mut(room);
+                let of = self.cosines.iter().zip(&self.phases);
+                for ((x, y), (cosine, phase)) in x.iter_mut().zip(y.iter_mut()).zip(of) {
+                    (*x, *y) = circle(fraction(cycles * cosine + phase));
+                }
+                for (derivative, to) in to.chunks_exact_mut(length).enumerate() {
+                    if derivative > 0 {
+                        // d/dc of cos and sin of (2 pi c cos(alpha) + phi): -2 pi cos(alpha) sin, 2
+                        // pi cos(alpha) cos.
+                        for ((x, y), cosine) in x.iter_mut().zip(y.iter_mut()).zip(&self.cosines) {
+                            let k = (TAU * step * cosine) as f32;
+                            (*x, *y) = (-*y * k, *x * k);
+                        }
+                    }
+                    let (re, im) = to[..2 * n].split_at_mut(n);
+                    self.sum(x, re);
+                    self.sum(y, im);
                 }
             }
-            let (re, im) = to[..2 * n].split_at_mut(n);
-            self.sum(x, re);
-            self.sum(y, im);
+        }
+    }
+
+    /// The same for a standard profile of `TAPS` taps; `ROOM` is [`room`] of them.
+    #[inline(always)]
+    fn derive_by_rows<const TAPS: usize, const ROOM: usize>(
+        &self,
+        cycles: f64,
+        step: f64,
+        planes: &mut Vec<f32>,
+        to: &mut [f32],
+    ) {
+        let Some(planes) = planes_of::<ROOM, PLANES>(planes) else { return };
+        let [c, s, sk, ck, ckk, skk] = planes;
+        let count = SINUSOIDS * TAPS;
+        let (cosines, phases) = (&self.cosines[..count], &self.phases[..count]);
+        // Loops with few arrays each, for which the compiler uses vectors.
+        for i in 0..count {
+            c[i] = fraction(cycles * cosines[i] + phases[i]);
+        }
+        for i in 0..count {
+            (c[i], s[i]) = circle(c[i]);
+        }
+        for i in 0..count {
+            let k = (TAU * step * cosines[i]) as f32;
+            (sk[i], ck[i]) = (s[i] * k, c[i] * k);
+            (ckk[i], skk[i]) = (ck[i] * k, sk[i] * k);
+        }
+        // d/dc of cos and sin of (2 pi c cos(alpha) + phi): -2 pi cos(alpha) sin, 2 pi cos(alpha)
+        // cos. Signs are those of sums.
+        let signs = [1.0, 1.0, -1.0, 1.0, -1.0, -1.0];
+        let length = whole_lanes(2 * TAPS);
+        for (i, (plane, sign)) in planes.iter().zip(signs).enumerate() {
+            let to = &mut to[i / 2 * length + i % 2 * TAPS..][..TAPS];
+            to.copy_from_slice(&in_fours::<TAPS, ROOM>(plane, &self.amplitudes, sign)[..TAPS]);
         }
     }
 
@@ -181,15 +228,9 @@ impl Sinusoids {
     pub fn steps(&self, cycles: f64) -> Steps {
         // 2^32 units are a whole turn, which is 0 as a number of 32 bits.
         let units = |turns: f64| ((turns - turns.floor()) * UNITS).round() as u64 as u32;
-        let taps = self.taps();
-        let order: Vec<usize> = if self.is_standard() {
-            (0..SINUSOIDS).flat_map(|n| (0..taps).map(move |tap| tap * SINUSOIDS + n)).collect()
-        } else {
-            (0..self.cosines.len()).collect()
-        };
         Steps {
-            each: order.iter().map(|i| units(cycles * self.cosines[*i])).collect(),
-            phases: order.iter().map(|i| units(self.phases[*i])).collect(),
+            each: self.cosines.iter().map(|cosine| units(cycles * cosine)).collect(),
+            phases: self.phases.iter().map(|phase| units(*phase)).collect(),
         }
     }
 
@@ -199,15 +240,15 @@ impl Sinusoids {
         let count = self.taps();
         taps.resize(count);
         // The loops over the taps of the standard profiles have a fixed length.
-        let circle_of = &mut scratch.circle;
+        let planes = &mut scratch.planes;
         match (self.is_standard(), count) {
-            (true, 9) => self.after_by_rows::<9, { room(9) }>(steps, n, circle_of, taps),
-            (true, 7) => self.after_by_rows::<7, { room(7) }>(steps, n, circle_of, taps),
-            (true, 1) => self.after_by_rows::<1, { room(1) }>(steps, n, circle_of, taps),
+            (true, 9) => self.after_by_rows::<9, { room(9) }>(steps, n, planes, taps),
+            (true, 7) => self.after_by_rows::<7, { room(7) }>(steps, n, planes, taps),
+            (true, 1) => self.after_by_rows::<1, { room(1) }>(steps, n, planes, taps),
             _ => {
-                let [x, y] = circle_of;
-                x.resize(steps.each.len(), 0.0);
-                y.resize(steps.each.len(), 0.0);
+                let room = self.room();
+                planes.resize((2 * room).max(planes.len()), 0.0);
+                let (x, y) = planes[..2 * room].split_at_mut(room);
                 let turns = steps.each.iter().zip(&steps.phases);
                 for ((x, y), (each, phase)) in x.iter_mut().zip(y.iter_mut()).zip(turns) {
                     (*x, *y) = circle(turns_after(*each, *phase, n));
@@ -225,26 +266,16 @@ impl Sinusoids {
         &self,
         steps: &Steps,
         n: u64,
-        circle_of: &mut [Vec<f32>; 2],
+        planes: &mut Vec<f32>,
         taps: &mut Taps,
     ) {
         const { assert!(ROOM == room(TAPS) && TAPS <= 2 * LANES) };
-        // Values of earlier calls beyond the last sinusoid are not used.
-        let [Some(x), Some(y)] = circle_of.each_mut().map(|row| {
-            if row.len() < ROOM {
-                row.resize(ROOM, 0.0);
-            }
-            row.first_chunk_mut::<ROOM>()
-        }) else {
-            return;
-        };
+        let Some([x, y]) = planes_of::<ROOM, 2>(planes) else { return };
         let turns = steps.each[..SINUSOIDS * TAPS].iter().zip(&steps.phases[..SINUSOIDS * TAPS]);
         for ((x, y), (each, phase)) in x.iter_mut().zip(y.iter_mut()).zip(turns) {
             (*x, *y) = circle(turns_after(*each, *phase, n));
         }
-        let amplitudes = &self.amplitudes[..TAPS];
-        let (re, im) = taps.values[..2 * TAPS].split_at_mut(TAPS);
-        for (of, to) in [(&*x, re), (&*y, im)] {
+        for (of, to) in [&*x, &*y].into_iter().zip(taps.values[..2 * TAPS].chunks_exact_mut(TAPS)) {
             // Values after the last tap of a row belong to the next row; their sums are not used.
             let mut sums = [0.0; 2 * LANES];
             for row in 0..SINUSOIDS {
@@ -252,16 +283,7 @@ impl Sinusoids {
                     *sum += of[row * TAPS + k];
                 }
             }
-            to.iter_mut().zip(amplitudes).zip(&sums).for_each(|((to, a), sum)| *to = a * sum);
-        }
-    }
-
-    /// Every cycles * cosine + phase [turns], without whole turns: -1/2 to 1/2.
-    #[inline(always)]
-    fn turn(&self, cycles: f64, turns: &mut Vec<f32>) {
-        turns.resize(self.cosines.len(), 0.0);
-        for (t, (cosine, phase)) in turns.iter_mut().zip(self.cosines.iter().zip(&self.phases)) {
-            *t = fraction(cycles * cosine + phase);
+            to.copy_from_slice(&scaled::<TAPS>(&sums, &self.amplitudes, 1.0)[..TAPS]);
         }
     }
 
@@ -276,33 +298,84 @@ impl Sinusoids {
         self.cosines.len() == SINUSOIDS * self.taps()
     }
 
-    /// Sums each tap's sinusoids and multiplies by the tap's amplitude.
+    /// Places for all sinusoids.
+    #[inline(always)]
+    fn room(&self) -> usize {
+        if self.is_standard() { room(self.taps()) } else { self.cosines.len() }
+    }
+
+    /// Sums each tap's sinusoids, of which there are [`room`](Self::room) places, and multiplies by
+    /// the tap's amplitude.
     #[inline(always)]
     fn sum(&self, of: &[f32], to: &mut [f32]) {
-        if self.in_sixteens() {
-            let (taps, _) = of.as_chunks::<SINUSOIDS>();
-            for ((tap, amplitude), to) in taps.iter().zip(&self.amplitudes).zip(to) {
-                *to = amplitude * in_fours(tap);
+        let (taps, amplitudes) = (self.taps(), &self.amplitudes);
+        match (self.in_sixteens(), taps) {
+            (true, 9) => put::<9, { room(9) }>(of, amplitudes, to),
+            (true, 7) => put::<7, { room(7) }>(of, amplitudes, to),
+            (true, 1) => put::<1, { room(1) }>(of, amplitudes, to),
+            (true, _) => {
+                for (tap, (to, amplitude)) in to.iter_mut().zip(amplitudes).enumerate() {
+                    let mut sum = [0.0; 4];
+                    (0..SINUSOIDS).for_each(|n| sum[n % 4] += of[n * taps + tap]);
+                    *to = amplitude * ((sum[0] + sum[2]) + (sum[1] + sum[3]));
+                }
             }
-        } else {
-            let taps = of.chunks(self.cosines.len() / self.taps());
-            for ((tap, amplitude), to) in taps.zip(&self.amplitudes).zip(to) {
-                *to = amplitude * tap.iter().sum::<f32>();
+            (false, _) => {
+                for ((tap, amplitude), to) in of.chunks(of.len() / taps).zip(amplitudes).zip(to) {
+                    *to = amplitude * tap.iter().sum::<f32>();
+                }
             }
         }
     }
 }
 
-/// The sum of a tap's sinusoids: four of them in parallel.
+/// The first `COUNT` planes of `ROOM` places each. Values of earlier calls beyond the last sinusoid
+/// of a plane are not used.
 #[inline(always)]
-fn in_fours(of: &[f32; SINUSOIDS]) -> f32 {
-    let mut sum = [of[0], of[1], of[2], of[3]];
-    for four in 1..SINUSOIDS / 4 {
-        for i in 0..4 {
-            sum[i] += of[4 * four + i];
-        }
+fn planes_of<const ROOM: usize, const COUNT: usize>(
+    planes: &mut Vec<f32>,
+) -> Option<&mut [[f32; ROOM]; COUNT]> {
+    if planes.len() < ROOM * COUNT {
+        planes.resize(ROOM * COUNT, 0.0);
     }
-    (sum[0] + sum[2]) + (sum[1] + sum[3])
+    planes.as_chunks_mut().0.first_chunk_mut()
+}
+
+#[inline(always)]
+fn put<const TAPS: usize, const ROOM: usize>(of: &[f32], amplitudes: &[f32], to: &mut [f32]) {
+    let Some(of) = of.first_chunk::<ROOM>() else { return };
+    to.copy_from_slice(&in_fours::<TAPS, ROOM>(of, amplitudes, 1.0)[..TAPS]);
+}
+
+/// The sums of the sinusoids of each tap of a standard profile, every fourth of them together,
+/// times the tap's amplitude and `sign`.
+#[inline(always)]
+fn in_fours<const TAPS: usize, const ROOM: usize>(
+    of: &[f32; ROOM],
+    amplitudes: &[f32],
+    sign: f32,
+) -> [f32; 2 * LANES] {
+    const { assert!(ROOM == room(TAPS) && TAPS <= 2 * LANES) };
+    // Values after the last tap of a row belong to the next row; their sums are not used.
+    let mut all = [0.0; 2 * LANES];
+    for (k, all) in all.iter_mut().enumerate() {
+        let row = |n: usize| of[n * TAPS + k];
+        let every_fourth = |n: usize| row(n) + row(4 + n) + row(8 + n) + row(12 + n);
+        *all = (every_fourth(0) + every_fourth(2)) + (every_fourth(1) + every_fourth(3));
+    }
+    scaled::<TAPS>(&all, amplitudes, sign)
+}
+
+/// Sums of taps times their amplitudes and `sign`. In an array of its own, which overlaps with no
+/// other: the compiler uses vectors for it.
+#[inline(always)]
+fn scaled<const TAPS: usize>(sums: &[f32; 2 * LANES], amplitudes: &[f32], sign: f32) -> [f32; 2 * LANES] {
+    let mut out = [0.0; 2 * LANES];
+    out[..TAPS].copy_from_slice(&amplitudes[..TAPS]);
+    for (out, sum) in out.iter_mut().zip(sums) {
+        *out *= sign * sum;
+    }
+    out
 }
 
 #[cfg(test)]
@@ -371,8 +444,8 @@ mod tests {
             let mut taps = Taps::default();
             sinusoids.at(12_345.678, &mut Scratch::default(), &mut taps);
             for (tap, (re, im)) in taps.pairs().enumerate() {
-                let range = tap * each..(tap + 1) * each;
-                let all = sinusoids.cosines[range.clone()].iter().zip(&sinusoids.phases[range]);
+                let place = |n| if each == SINUSOIDS { 2 * n + tap } else { tap * each + n };
+                let all = (0..each).map(place).map(|i| (sinusoids.cosines[i], sinusoids.phases[i]));
                 let (mut x, mut y) = (0.0, 0.0);
                 for turns in all.map(|(c, p)| TAU * (12_345.678 * c + p)) {
                     (x, y) = (x + math::cos(turns), y + math::sin(turns));
