@@ -72,6 +72,23 @@ impl<const WORDS: usize> RbSet<WORDS> {
     pub const fn contains(self, rb: u32) -> bool {
         self.0[Self::word_of(rb)] >> (rb % BITS) & 1 == 1
     }
+    /// The number of blocks, if they are those from the first of the carrier on.
+    #[inline]
+    pub fn from_start(self) -> Option<u32> {
+        let (mut len, mut i) = (0, 0);
+        while i < WORDS && self.0[i] == u128::MAX {
+            len += BITS;
+            i += 1;
+        }
+        if i < WORDS {
+            let rest = self.0[i];
+            if rest & (rest + 1) != 0 || self.0[i + 1..].iter().any(|word| *word != 0) {
+                return None;
+            }
+            len += rest.trailing_ones();
+        }
+        Some(len)
+    }
     /// The blocks that are in both sets.
     #[inline]
     pub const fn and(mut self, o: Self) -> Self {
@@ -286,6 +303,9 @@ mod tests {
         assert_eq!(set.iter().collect::<BTreeSet<_>>(), plain);
         assert_eq!((set.len(), set.is_empty()), (plain.len() as u32, plain.is_empty()));
         assert_eq!(set.first(), plain.first().copied());
+        let from_start = plain.iter().copied().eq(0..plain.len() as u32);
+        assert_eq!(set.from_start(), from_start.then_some(plain.len() as u32));
+        assert_eq!(RbSet::<WORDS>::range(0, blocks).from_start(), Some(blocks));
         assert!((0..blocks).all(|rb| set.contains(rb) == plain.contains(&rb)));
         let (first, count) = range(other);
         let part = RbSet::range(first, count);

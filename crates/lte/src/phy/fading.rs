@@ -25,7 +25,7 @@ const SLOW: f64 = Knots::APART / 8.0;
 #[derive(Debug)]
 pub struct FastFading<const WORDS: usize = LTE_WORDS> {
     /// Shapes, and the blocks of the parts of each; cells of one width share a shape.
-    shapes: Vec<(FadingShape, Vec<RbSet<WORDS>>)>,
+    shapes: Vec<(FadingShape, Parts<WORDS>)>,
     /// By cell: its shape.
     shape_of: IndexVec<CellId, u32>,
     seed: u64,
@@ -105,7 +105,7 @@ impl Link {
     fn gains<'a, const WORDS: usize>(
         &'a mut self,
         tti: Tti,
-        parts: &[RbSet<WORDS>],
+        parts: &Parts<WORDS>,
         rbs: RbSet<WORDS>,
         work: &'a mut Work,
     ) -> &'a [f32] {
@@ -136,7 +136,7 @@ impl Moment {
         &mut self,
         tti: Tti,
         fading: &Fading,
-        parts: &[RbSet<WORDS>],
+        parts: &Parts<WORDS>,
         rbs: RbSet<WORDS>,
         scratch: &mut Scratch,
     ) {
@@ -144,7 +144,7 @@ impl Moment {
         if new {
             (self.tti, self.done) = (tti, 0);
         }
-        let parts = parts_with(parts, rbs) & !self.done;
+        let parts = parts.with(rbs) & !self.done;
         if new || parts != 0 {
             self.done |= parts;
             wide(GainsAt { fading, moment: self, new, parts, scratch });
@@ -218,14 +218,14 @@ impl<const WORDS: usize> FastFading<WORDS> {
         if profile == FadingProfile::None {
             return None;
         }
-        let mut shapes: Vec<(FadingShape, Vec<RbSet<WORDS>>)> = Vec::new();
+        let mut shapes: Vec<(FadingShape, Parts<WORDS>)> = Vec::new();
         let mut widths = Vec::new();
         let mut shape = |blocks: u32| {
             let known = widths.iter().position(|b| *b == blocks);
             known.unwrap_or_else(|| {
                 let shape = FadingShape::of_width(profile, blocks as usize, numerology.block());
                 // Links of a profile differ in their taps, and have the same parts.
-                let parts = shape.link(seed, 0).map_or(Vec::new(), |link| parts(&link));
+                let parts = shape.link(seed, 0).map_or_else(Parts::default, |link| Parts::of(&link));
                 widths.push(blocks);
                 shapes.push((shape, parts));
                 shapes.len() - 1
@@ -395,7 +395,7 @@ fn entity(direction: Direction, cell: CellId, ue: UeId) -> u64 {
 #[derive(Debug)]
 pub struct DirectFading<const WORDS: usize = LTE_WORDS> {
     shape: FadingShape,
-    parts: Vec<RbSet<WORDS>>,
+    parts: Parts<WORDS>,
     seed: u64,
     /// Wavelengths that a UE travels in a TTI.
     cycles: IndexVec<UeId, f64>,
@@ -415,7 +415,7 @@ impl<const WORDS: usize> DirectFading<WORDS> {
         seed: u64,
     ) -> Option<DirectFading<WORDS>> {
         let shape = FadingShape::of_width(profile, blocks as usize, numerology.block());
-        let parts = parts(&shape.link(seed, 0)?);
+        let parts = Parts::of(&shape.link(seed, 0)?);
         let cycles = speeds.map(|v| doppler_hz(v, frequency.0) * numerology.tti.as_secs_f64()).collect();
         Some(DirectFading { shape, parts, seed, cycles, links: BTreeMap::new(), work: Work::default() })
     }
@@ -443,23 +443,36 @@ impl<const WORDS: usize> DirectFading<WORDS> {
 const BETWEEN_UES: u64 = 1 << 62;
 
 /// The blocks of each part of a link's response.
-fn parts<const WORDS: usize>(link: &Fading) -> Vec<RbSet<WORDS>> {
-    let response = link.response();
-    let mut parts = vec![RbSet::EMPTY; response.parts()];
-    for b in 0..response.blocks() {
-        parts[response.part_of(b)] |= RbSet::range(b as u32, 1);
-    }
-    parts
+#[derive(Clone, Debug, Default)]
+struct Parts<const WORDS: usize> {
+    each: Vec<RbSet<WORDS>>,
+    /// Those of all parts.
+    all: RbSet<WORDS>,
 }
 
-/// Bit `i`: part `i` has blocks of `rbs`.
-#[inline(always)]
-fn parts_with<const WORDS: usize>(parts: &[RbSet<WORDS>], rbs: RbSet<WORDS>) -> u32 {
-    let mut wanted = 0;
-    for (i, part) in parts.iter().enumerate() {
-        wanted |= u32::from(!part.and(rbs).is_empty()) << i;
+impl<const WORDS: usize> Parts<WORDS> {
+    fn of(link: &Fading) -> Parts<WORDS> {
+        let response = link.response();
+        let mut each = vec![RbSet::EMPTY; response.parts()];
+        for b in 0..response.blocks() {
+            each[response.part_of(b)] |= RbSet::range(b as u32, 1);
+        }
+        Parts { each, all: RbSet::range(0, response.blocks() as u32) }
     }
-    wanted
+
+    /// Bit `i`: part `i` has blocks of `rbs`.
+    #[inline(always)]
+    fn with(&self, rbs: RbSet<WORDS>) -> u32 {
+        // Reports are of the whole carrier.
+        if rbs == self.all {
+            return (1 << self.each.len()) - 1;
+        }
+        let mut wanted = 0;
+        for (i, part) in self.each.iter().enumerate() {
+            wanted |= u32::from(!part.and(rbs).is_empty()) << i;
+        }
+        wanted
+    }
 }
 
 #[cfg(test)]

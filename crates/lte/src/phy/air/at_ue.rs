@@ -163,7 +163,13 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
     /// with `data` their transmissions in `tti`, otherwise all at full power.
     #[inline]
     fn sinr(mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>, of: Signal, data: bool) -> &'a [f32] {
-        self.gather_white(tti, cell, rbs, data);
+        self.update_around(tti, cell);
+        let even_mw = if data {
+            self.gather_sent(tti, rbs);
+            None
+        } else {
+            Some(self.white_mw())
+        };
         let powers = self.powers(tti, data);
         let place = self.prepare(tti, rbs, &powers);
         let AtUe { shared, ue, work, .. } = self;
@@ -176,11 +182,13 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         match place {
             Some(place) => {
                 let faded = AtPlace { links, place, weights: place.weights() };
-                wide(Sinr { rbs, rays, signal_mw, powers: &powers, faded, interference_mw, to: sinr });
+                let powers = &powers;
+                wide(Sinr { rbs, rays, signal_mw, powers, faded, even_mw, interference_mw, to: sinr });
             }
             None => {
                 let faded = OfMoment(links);
-                wide(Sinr { rbs, rays, signal_mw, powers: &powers, faded, interference_mw, to: sinr });
+                let powers = &powers;
+                wide(Sinr { rbs, rays, signal_mw, powers, faded, even_mw, interference_mw, to: sinr });
             }
         }
         of_blocks(rbs, sinr, row)
@@ -252,7 +260,8 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
             return None;
         }
         let rbs = self.carrier(cell);
-        self.gather_white(tti, cell, rbs, false);
+        self.update_around(tti, cell);
+        let even_mw = Some(self.white_mw());
         let mut until = self.ue.around.until;
         for i in 0..self.ue.around.rays.len() {
             until = until.min(self.ray(tti, i).until);
@@ -264,7 +273,8 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         let end = links.end(rays.first()?.index?, place);
         let Work { interference_mw, sinr, .. } = &mut **work;
         let (signal_mw, faded) = (&*shared.cells[cell].full_mw, Bounded { links, place });
-        wide(Sinr { rbs, rays, signal_mw, powers: &powers, faded, interference_mw, to: sinr });
+        let powers = &powers;
+        wide(Sinr { rbs, rays, signal_mw, powers, faded, even_mw, interference_mw, to: sinr });
         Some((&sinr[..rbs.len() as usize], until.min(end)))
     }
 
@@ -273,14 +283,28 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
     #[inline(always)]
     pub(super) fn gather_white(&mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>, data: bool) {
         self.update_around(tti, cell);
-        let Work { interference_mw, adds_mw, .. } = &mut *self.work;
         if data {
-            let (gains, noise_mw) = (&self.ue.rest_gains, self.ue.noise_mw);
-            self.shared.sent(tti).gather(tti, gains, rbs, noise_mw, adds_mw, interference_mw);
+            self.gather_sent(tti, rbs);
         } else {
-            let flat = self.ue.noise_mw + self.ue.around.rest_mw;
-            rbs.runs(|first, len| interference_mw[first..first + len].fill(flat));
+            let white_mw = self.white_mw();
+            let interference_mw = &mut self.work.interference_mw;
+            rbs.runs(|first, len| interference_mw[first..first + len].fill(white_mw));
         }
+    }
+
+    /// Noise and the power of the cells without fading at full power [mW].
+    #[inline(always)]
+    fn white_mw(&self) -> f32 {
+        self.ue.noise_mw + self.ue.around.rest_mw
+    }
+
+    /// Sums noise and the power of the cells without fading on `rbs`, as they transmit in `tti`,
+    /// into `interference_mw`.
+    #[inline(always)]
+    fn gather_sent(&mut self, tti: Tti, rbs: RbSet<WORDS>) {
+        let Work { interference_mw, adds_mw, .. } = &mut *self.work;
+        let (gains, noise_mw) = (&self.ue.rest_gains, self.ue.noise_mw);
+        self.shared.sent(tti).gather(tti, gains, rbs, noise_mw, adds_mw, interference_mw);
     }
 }
 

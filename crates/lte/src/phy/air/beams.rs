@@ -155,7 +155,9 @@ pub struct Sinr<'a, F, const WORDS: usize> {
     pub signal_mw: &'a [f32],
     pub powers: &'a Powers<'a, WORDS>,
     pub faded: F,
-    /// Noise and the interference without fading, by block [mW]; then all interference.
+    /// Noise and the interference without fading [mW], where it is the same on all blocks.
+    pub even_mw: Option<f32>,
+    /// Otherwise both by block [mW]; then all interference.
     pub interference_mw: &'a mut [f32],
     pub to: &'a mut [f32],
 }
@@ -164,10 +166,14 @@ impl<'a, F: Faded<'a>, const WORDS: usize> Kernel for Sinr<'a, F, WORDS> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let Sinr { rbs, rays, signal_mw, powers, faded, interference_mw, to } = self;
+        let Sinr { rbs, rays, signal_mw, powers, faded, even_mw, interference_mw, to } = self;
         let Some((serving, others)) = rays.split_first() else { return };
         let (interference_mw, to) = (interference_mw.as_chunks_mut().0, to.as_chunks_mut().0);
         let all = rbs.eights();
+        if let Some(even_mw) = even_mw {
+            let eights = interference_mw.len().min((u64::BITS - all.leading_zeros()) as usize);
+            interference_mw[..eights].fill([even_mw; LANES]);
+        }
         for Ray { cell, gain, index, .. } in others {
             if powers.is_silent(*cell, rbs) {
                 continue;
@@ -233,9 +239,8 @@ pub fn of_blocks<'a, const WORDS: usize>(
     all: &'a [f32],
     row: &'a mut [f32],
 ) -> &'a [f32] {
-    let len = rbs.len() as usize;
-    if rbs == RbSet::range(0, len as u32) {
-        return &all[..len];
+    if let Some(len) = rbs.from_start() {
+        return &all[..len as usize];
     }
     let mut at = 0;
     while let Some((first, len)) = rbs.take_run() {

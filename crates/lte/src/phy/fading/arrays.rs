@@ -6,7 +6,7 @@ use lasthop_radio::mimo::ANTENNAS_MAX;
 use lasthop_radio::{Antennas, ArrayFading};
 use lasthop_units::{CellId, Id, Tti, UeId};
 
-use super::{FastFading, SLOW, UeLinks, Work, entity, parts_with};
+use super::{FastFading, SLOW, UeLinks, Work, entity};
 use lasthop_bearer::Direction;
 
 /// Position of the number of the pair of antennas in a link's key; the first pair has the key of a
@@ -55,7 +55,7 @@ impl<const WORDS: usize> FastFading<WORDS> {
             arrays.indices[i][d] = arrays.links.len() as u32;
         }
         let (cycles, link) = &mut arrays.links[arrays.indices[i][d] as usize - 1];
-        let wanted = parts_with(&self.shapes[shape].1, rbs);
+        let wanted = self.shapes[shape].1.with(rbs);
         link.bring(*cycles * tti.0 as f64, wanted, &mut work.scratch);
         Some(link)
     }
