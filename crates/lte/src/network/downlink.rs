@@ -17,7 +17,7 @@ use super::ends::EnbBearers;
 use super::measure;
 use super::measure::{CellOf, Memory};
 use super::reach::{Radio, Reach, Whole};
-use super::state::Cell;
+use super::state::{Cell, DownlinkContext};
 use super::trace::Trace;
 use crate::phy::RbSet;
 use lasthop_radio::lte::ErrorModel;
@@ -99,7 +99,16 @@ impl<R: Reach> Scheduling<'_, R> {
         let mut active = std::mem::take(&mut c.active[Direction::Downlink.index()]);
         work.backlogs.clear();
         work.failed.clear();
-        active.retain(|&ue| self.gather_backlog(ue, work));
+        // As `retain` would, which calls a function for each UE.
+        let mut kept = 0;
+        for i in 0..active.len() {
+            let ue = active[i];
+            if self.gather_backlog(ue, work) {
+                active[kept] = ue;
+                kept += 1;
+            }
+        }
+        active.truncate(kept);
         self.find_zones(&active);
         work.users = active.len();
         // Shares of the carrier are computed from the number of UEs in the list.
@@ -143,9 +152,14 @@ impl<R: Reach> Scheduling<'_, R> {
     /// Updates the eNB's record of the downlink channel of `ue` to this TTI.
     #[inline]
     pub(super) fn learn_quality(&mut self, ue: UeId) {
-        if self.contexts[ue].downlink.quality.is_current(self.tti) {
-            return;
+        if !self.contexts[ue].downlink.quality.is_current(self.tti) {
+            self.learn_newer(ue);
         }
+    }
+
+    /// Takes in the report of `ue` that is used from this TTI on.
+    #[inline(never)]
+    fn learn_newer(&mut self, ue: UeId) {
         let (cx, link) = (&mut self.contexts[ue].downlink, &mut self.links[ue].downlink);
         let at = CellOf { id: self.id, cell: self.cell.settings() };
         measure::learn_quality(self.tti, at, cx, link, self.air.at(ue), self.memory);
@@ -169,30 +183,17 @@ impl<R: Reach> Scheduling<'_, R> {
         for b in &link.drbs {
             let waiting = self.bearers.waiting(*b);
             backlog += waiting.backlog;
-            // While RLC's window is full no packet from above could be sent either.
-            let can_all_be_sent = || waiting.bytes == self.bearers.rlc(*b).buffer_status().total();
-            if let Some(ip) = self.bearers.ip(*b)
-                && !waiting.by_reports
-                && can_all_be_sent()
-            {
-                // PDCP and RLC fields of each packet that is not numbered yet.
-                backlog += ip.bytes() + HEADERS * ip.packets() as u64;
+            if self.bearers.ip(*b).is_some() && !waiting.by_reports {
+                backlog += waiting_above(&self.bearers, *b, waiting.bytes);
             }
         }
         if backlog > 0 {
             work.backlogs.push((ue, backlog));
         }
-        let mut failed = false;
-        for code_word in 0..2 {
-            if let Some(process) = cx.downlink.failed(code_word) {
-                failed = true;
-                let due_after = 2 * self.cell.config.timing.feedback;
-                let sent = cx.downlink.process(process).map_or(self.tti, |p| p.sent);
-                if sent.plus(due_after) <= self.tti {
-                    work.failed.push((sent, ue, process));
-                }
-            }
-        }
+        let failed = cx.downlink.may_have_failed() && {
+            let due_after = 2 * self.cell.config.timing.feedback;
+            gather_failed(&mut cx.downlink, (self.tti, due_after), ue, &mut work.failed)
+        };
         cx.active[Direction::Downlink.index()] = backlog > 0 || failed;
         backlog > 0 || failed
     }
@@ -312,6 +313,38 @@ impl<R: Reach> Scheduling<'_, R> {
         }));
         allocate(&c.downlink.band, &c.downlink.rules, *free, needs, rates, scratch, given);
     }
+}
+
+/// The data of a queue above `bearer` that RLC, where `bytes` wait, could send now [B].
+#[cold]
+fn waiting_above<R: Reach>(bearers: &EnbBearers<'_, R>, bearer: BearerId, bytes: u64) -> u64 {
+    // While RLC's window is full no packet from above could be sent either.
+    let all_can_be_sent = bytes == bearers.rlc(bearer).buffer_status().total();
+    // PDCP and RLC fields of each packet that is not numbered yet.
+    let above = bearers.ip(bearer).map_or(0, |ip| ip.bytes() + HEADERS * ip.packets() as u64);
+    if all_can_be_sent { above } else { 0 }
+}
+
+/// Records the processes of `ue` that have failed, and were sent so long before the TTI that a
+/// retransmission is due, in `failed`. False if none has failed.
+#[cold]
+fn gather_failed(
+    cx: &mut DownlinkContext,
+    (tti, due_after): (Tti, u64),
+    ue: UeId,
+    failed: &mut Vec<(Tti, UeId, u8)>,
+) -> bool {
+    let mut any = false;
+    for code_word in 0..2 {
+        if let Some(process) = cx.failed(code_word) {
+            any = true;
+            let sent = cx.process(process).map_or(tti, |p| p.sent);
+            if sent.plus(due_after) <= tti {
+                failed.push((sent, ue, process));
+            }
+        }
+    }
+    any
 }
 
 /// Sets the weights of all but the `limit` candidates with the highest metric to zero.

@@ -296,6 +296,14 @@ impl DownlinkContext {
         let found = self.harq[code_word].as_ref().and_then(|p| p.idle());
         found.map(|i| (code_word * PROCESSES + i) as u8)
     }
+    /// False if no process has failed.
+    #[inline]
+    pub fn may_have_failed(&self) -> bool {
+        let may = self.failures != [false; 2];
+        let failed = |processes: &Processes| processes.failed().is_some();
+        debug_assert!(may || !self.harq.iter().flatten().any(|p| failed(p)));
+        may
+    }
     /// The process of `code_word` that has waited longest for its retransmission.
     #[inline]
     pub fn failed(&mut self, code_word: usize) -> Option<u8> {
