@@ -26,6 +26,23 @@ const fn below(end: u32, i: usize) -> u128 {
     if end >= BITS { u128::MAX } else { (1 << end) - 1 }
 }
 
+/// The ones of every four bits.
+const fn of_fours(half: u64) -> u64 {
+    let pairs = half - (half >> 1 & 0x5555_5555_5555_5555);
+    (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333)
+}
+
+/// Number of ones. For processors without an instruction for it both halves of the word are added
+/// as soon as their sums fit.
+const fn ones(word: u128) -> u32 {
+    if cfg!(not(target_arch = "x86_64")) || cfg!(target_feature = "popcnt") {
+        return word.count_ones();
+    }
+    let fours = of_fours(word as u64) + of_fours((word >> 64) as u64);
+    let bytes = (fours & 0x0f0f_0f0f_0f0f_0f0f) + (fours >> 4 & 0x0f0f_0f0f_0f0f_0f0f);
+    (bytes.wrapping_mul(0x0101_0101_0101_0101) >> 56) as u32
+}
+
 impl<const WORDS: usize> RbSet<WORDS> {
     /// The empty set.
     pub const EMPTY: Self = RbSet([0; WORDS]);
@@ -52,7 +69,7 @@ impl<const WORDS: usize> RbSet<WORDS> {
     pub const fn len(self) -> u32 {
         let (mut len, mut i) = (0, 0);
         while i < WORDS {
-            len += self.0[i].count_ones();
+            len += ones(self.0[i]);
             i += 1;
         }
         len
@@ -160,10 +177,10 @@ impl<const WORDS: usize> RbSet<WORDS> {
         let first = self.first()?;
         let mut i = Self::word_of(first);
         let rest = self.0[i];
-        let mut len = (rest >> (first % BITS)).trailing_ones();
         // Adding 1 at the lowest member carries through its run, and into the next word if the run
-        // reaches the end of this one.
+        // reaches the end of this one, whose sum is 0 then.
         let (sum, mut carry) = rest.overflowing_add(rest & rest.wrapping_neg());
+        let mut len = sum.trailing_zeros() - first % BITS;
         self.0[i] = rest & sum;
         while carry && i + 1 < WORDS {
             i += 1;

@@ -71,7 +71,7 @@ impl DownlinkAir<'_> {
         let mut before = None;
         for i in 0..on_air.len() {
             self.prefetch_values(on_air, i);
-            let t = on_air[i];
+            let t = &on_air[i];
             let mut receiver = DownlinkReceiver {
                 tti: self.tti,
                 link: &mut self.links[t.ue].downlink,
@@ -131,12 +131,12 @@ impl DownlinkAir<'_> {
             }
         }
         drop(shares);
-        on_air.iter().zip(outcomes).for_each(|(t, outcome)| self.note(*t, outcome));
+        on_air.iter().zip(outcomes).for_each(|(t, outcome)| self.note(t, outcome));
     }
 
     /// Schedules the events that the result of `t` leads to at both ends.
     #[inline]
-    fn note(&mut self, t: OnAir, Outcome { decoded, missed }: Outcome) {
+    fn note(&mut self, t: &OnAir, Outcome { decoded, missed }: Outcome) {
         let timing = self.cells[t.cell].config.timing;
         let (ue, process) = (t.ue, t.process);
         // A trace also records the time of a NACK; a UE that missed the assignment sends none.
@@ -164,7 +164,7 @@ impl Share<'_> {
                 air: AtUe::new(shared, t.ue, self.air, &mut worker.air),
                 memory: &mut worker.memory,
             };
-            *to = receiver.receive(cells[t.cell], *t, same);
+            *to = receiver.receive(cells[t.cell], t, same);
             same = Some(*to);
         }
     }
@@ -197,7 +197,7 @@ impl DownlinkReceiver<'_> {
     /// Receives the transmission `t` of `cell`; `before` is the result of the other code word of
     /// the same assignment.
     #[inline]
-    fn receive(&mut self, cell: CellSettings<'_>, t: OnAir, before: Option<Outcome>) -> Outcome {
+    fn receive(&mut self, cell: CellSettings<'_>, t: &OnAir, before: Option<Outcome>) -> Outcome {
         self.begin(cell, t);
         let missed = match before {
             Some(before) => before.missed,
@@ -213,7 +213,7 @@ impl DownlinkReceiver<'_> {
 
     /// Begins a reception: of a new block, or of a retransmission.
     #[inline]
-    fn begin(&mut self, cell: CellSettings<'_>, t: OnAir) {
+    fn begin(&mut self, cell: CellSettings<'_>, t: &OnAir) {
         let u = &mut *self.ue;
         let uniform = || u.block_errors[usize::from(t.process) / PROCESSES].uniform(self.tti.0);
         let combining = cell.config.downlink.harq.combining;
@@ -227,13 +227,13 @@ impl DownlinkReceiver<'_> {
         }
     }
 
-    fn misses(&mut self, cell: CellSettings<'_>, t: OnAir) -> bool {
+    fn misses(&mut self, cell: CellSettings<'_>, t: &OnAir) -> bool {
         self.ue.control.misses(self.tti, t.cell, cell.control, self.air.reborrow())
     }
 
     /// Records that the UE misses the assignment, and decodes nothing.
     #[cold]
-    fn miss(&mut self, t: OnAir) -> bool {
+    fn miss(&mut self, t: &OnAir) -> bool {
         self.link.stats.missed += 1;
         if let Some(r) = self.ue.received(t.process) {
             r.missed = true;
@@ -242,7 +242,7 @@ impl DownlinkReceiver<'_> {
     }
 
     /// True if the UE decodes the block with all transmissions so far.
-    fn decode(&mut self, cell: CellSettings<'_>, t: OnAir) -> bool {
+    fn decode(&mut self, cell: CellSettings<'_>, t: &OnAir) -> bool {
         let config = &cell.config.downlink;
         let physical = config.mimo.is_physical();
         let gain = match t.scheme.layers() {
