@@ -125,12 +125,11 @@ impl<R: Reach> Scheduling<'_, R> {
         self.gather_candidates(work);
         if !work.candidates.is_empty() && work.free != 0 {
             self.give_groups(work);
-            for i in 0..work.candidates.len() {
-                let (ue, groups) = (work.candidates[i].ue, work.given[i]);
-                if groups != 0
-                    && let Some(mcs) = self.mcs(ue, 0, groups)
-                {
-                    self.send_new(ue, groups, mcs);
+            for (candidate, groups) in
+                work.candidates.iter().zip(&work.given).filter(|(_, groups)| **groups != 0)
+            {
+                if let Some(mcs) = self.mcs(candidate.ue, 0, *groups) {
+                    self.send_new(candidate.ue, *groups, mcs);
                 }
             }
         }

@@ -116,12 +116,13 @@ impl Sinusoids {
         let (mut cosines, mut phases) = (vec![0.0; each * taps], vec![0.0; each * taps]);
         for tap in 0..taps {
             let mut stream = draw.stream(first + tap as u64);
-            for n in 0..each {
-                let at = if each == SINUSOIDS { n * taps + tap } else { tap * each + n };
+            let (start, apart) = if each == SINUSOIDS { (tap, taps) } else { (tap * each, 1) };
+            let places = cosines[start..].iter_mut().zip(&mut phases[start..]).step_by(apart).take(each);
+            for (n, (cosine, phase)) in places.enumerate() {
                 // One angle in each of n equal sectors.
                 let angle = TAU * (n as f64 + stream.uniform()) / each as f64;
-                cosines[at] = math::cos(angle);
-                phases[at] = stream.uniform();
+                *cosine = math::cos(angle);
+                *phase = stream.uniform();
             }
         }
         Sinusoids { cosines: cosines.into(), phases: phases.into(), amplitudes }
