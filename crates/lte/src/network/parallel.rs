@@ -99,6 +99,11 @@ impl RadioNetwork {
             return false;
         }
         let active = self.cells.iter().filter(|cell| cell.is_active()).count();
+        // A UE may be in several lists: their lengths are an upper bound that is found quickly.
+        let listed = self.cells.iter().filter(|cell| cell.is_active()).map(|cell| listed(cell, tti).count());
+        if active < team::CELLS && listed.sum::<usize>() < team::UES {
+            return false;
+        }
         let Some(ids) = members(&self.cells, &self.links, tti) else { return false };
         if active < team::CELLS && ids.len() < team::UES {
             return false;
@@ -184,6 +189,13 @@ fn is_apart(cell: &Cell, tti: Tti) -> bool {
     cell.config.downlink.cqi.reads_earlier_ttis(tti) && !own(down) && !own(up)
 }
 
+/// The UEs to which `cell` may schedule in `tti`; some are in it several times.
+fn listed(cell: &Cell, tti: Tti) -> impl Iterator<Item = UeId> {
+    let granted = cell.uplink.plan.granted(tti.plus(cell.config.timing.grant)).iter().map(|g| &g.ue);
+    let ues = cell.active.iter().flatten().chain(&cell.persistent).chain(&cell.uplink.persistent);
+    ues.chain(granted).copied()
+}
+
 /// The UEs to which the active cells schedule, in the order of their ids. None if a cell has a list
 /// with a UE of another cell.
 fn members(
@@ -193,9 +205,7 @@ fn members(
 ) -> Option<Vec<(UeId, CellId)>> {
     let mut members = Vec::new();
     for (id, c) in cells.enumerate().filter(|(_, c)| c.is_active()) {
-        let granted = c.uplink.plan.granted(tti.plus(c.config.timing.grant)).iter().map(|g| &g.ue);
-        let ues = c.active.iter().flatten().chain(&c.persistent).chain(&c.uplink.persistent);
-        members.extend(ues.chain(granted).map(|ue| (*ue, id)));
+        members.extend(listed(c, tti).map(|ue| (ue, id)));
     }
     members.sort_unstable();
     members.dedup();
