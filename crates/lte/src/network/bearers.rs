@@ -408,8 +408,10 @@ impl Bearers {
         self.calls.timers.peek().map(|Reverse((t, _))| *t)
     }
 
-    /// Processes the timers of the next bearer that has expired ones at `now`, and returns it.
-    pub fn expire(&mut self, now: Instant) -> Option<BearerId> {
+    /// Processes the timers of the next bearer with a wake-up that is due at `now`, and returns it;
+    /// true if one of its timers has expired that is still running. Of a wake-up for timers that
+    /// have been stopped or started again since nothing follows.
+    pub fn expire(&mut self, now: Instant) -> Option<(BearerId, bool)> {
         while let Some(Reverse((at, bearer))) =
             self.calls.timers.peek().copied().filter(|Reverse((t, _))| *t <= now)
         {
@@ -417,8 +419,9 @@ impl Bearers {
             let drb = &mut self.drbs[bearer];
             if drb.wake == Some(at) {
                 drb.wake = None;
+                let expired = [End::Network, End::Ue].iter().any(|end| drb.layers.next_timer(*end) <= now);
                 drb.layers.change().on_time(now, &mut self.calls.said);
-                return Some(bearer);
+                return Some((bearer, expired));
             }
         }
         None

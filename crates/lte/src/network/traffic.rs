@@ -67,8 +67,14 @@ impl RadioNetwork {
         while let Some(due) = self.calendar.take_early(now) {
             self.dispatch(now, Tti::containing(now, TTI), due, out);
         }
-        while let Some(bearer) = self.bearers.expire(now) {
-            self.settle(now, bearer, true, out);
+        while let Some((bearer, expired)) = self.bearers.expire(now) {
+            if expired {
+                self.settle(now, bearer, true, out);
+            } else {
+                // Neither does MAC have other data, nor is the UE active.
+                let notice = self.layer2(now, out).pass_on(bearer);
+                debug_assert!(!notice.failed, "nothing has happened");
+            }
         }
     }
 

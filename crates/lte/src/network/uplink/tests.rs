@@ -259,6 +259,21 @@ fn an_inactive_ue_is_released_and_connects_again_for_new_data() {
     assert_eq!(world.network.next_tti(), None);
 }
 
+/// The packet is delivered in TTI 22 or before and its STATUS PDU some TTIs later. The wake-up for
+/// t-PollRetransmit (45 ms), which the STATUS PDU has stopped, is no activity.
+#[test]
+fn a_timer_that_was_stopped_does_not_keep_a_ue_active() {
+    let mut config = cell(UplinkConfig::default());
+    config.rrc.inactivity = OrInfinity::Value(Duration::from_secs(1));
+    let mut world = World::new(config, 1, Mode::Am);
+    world.push(Instant::from_millis(1), 0, End::Ue, 100);
+    world.run_until(Instant::from_secs(3));
+    assert_eq!(world.delivered.len(), 1);
+    let released: Vec<_> = world.events.iter().map(|e| e.0).collect();
+    assert_eq!(released.len(), 1);
+    assert!(released[0] > Instant::from_secs(1) && released[0] < Instant::from_millis(1045), "{released:?}");
+}
+
 /// 200 UEs switched on at once, 52 preambles, 4 responses a TTI in a window of 10: collisions and
 /// missed windows, and yet all are connected at last.
 #[test]
