@@ -23,11 +23,13 @@ mod array;
 mod knots;
 mod response;
 mod sinusoids;
+mod steps;
 
 pub use array::{Antennas, ArrayFading};
 pub use knots::{Between, Hermite, Knots, Place, Side};
 pub use response::Response;
-pub use sinusoids::{Scratch, Steps, Taps};
+pub use sinusoids::{Scratch, Taps};
+pub use steps::Steps;
 
 use std::sync::Arc;
 
@@ -200,46 +202,15 @@ impl Fading {
         self.sinusoids.at(cycles, scratch, taps);
     }
 
-    /// The steps of a terminal that travels `cycles` wavelengths in each, for
-    /// [`taps_after`](Self::taps_after).
+    /// The sinusoids for a terminal that travels `cycles` wavelengths in each of equal steps. Phases
+    /// differ by at most 1.2e-10 turns a step ([`Steps`]).
     pub fn steps(&self, cycles: f64) -> Steps {
-        self.sinusoids.steps(cycles)
-    }
-
-    /// The taps after `n` of `steps`: [`taps_at`](Self::taps_at) of their distance with less work.
-    /// The phases differ by at most 1.2e-10 turns a step ([`Steps`]).
-    #[inline(always)]
-    pub fn taps_after(&self, steps: &Steps, n: u64, scratch: &mut Scratch, taps: &mut Taps) {
-        self.sinusoids.after(steps, n, scratch, taps);
-    }
-
-    /// The gains after `cycles`, interpolated between knots: for many evaluations within an eighth
-    /// of a wavelength. A function of `cycles` like [`gains`](Self::gains), from which it differs
-    /// by 4e-5 (rms) of the mean power. `gains` has [`Knots::room`] for the blocks; bit `i` of
-    /// `wanted` stands for blocks 8 i to 8 i + 7, others are unchanged.
-    #[inline(always)]
-    pub fn gains_between(
-        &self,
-        knots: &mut Knots,
-        cycles: f64,
-        wanted: u64,
-        scratch: &mut Scratch,
-        gains: &mut [f32],
-    ) {
-        let Fading { sinusoids, response } = self;
-        knots.at(knots::Link { sinusoids, response }, cycles, wanted, knots::Work { scratch, gains });
-    }
-
-    /// Computes the knots around `place`, for [`Knots::between`].
-    #[inline(always)]
-    pub fn prepare(&self, knots: &mut Knots, place: Place, scratch: &mut Scratch) {
-        let Fading { sinusoids, response } = self;
-        knots.prepare(knots::Link { sinusoids, response }, place, scratch);
+        Steps::new(&self.sinusoids, cycles)
     }
 
     /// The response of the blocks to the taps.
     #[inline]
-    pub fn response(&self) -> &Response {
+    pub fn response(&self) -> &Arc<Response> {
         &self.response
     }
 
@@ -282,13 +253,7 @@ mod tests {
             type Output = ();
             #[inline(always)]
             fn run(self) {
-                self.0.gains_between(
-                    &mut Knots::default(),
-                    self.1,
-                    u64::MAX,
-                    &mut Scratch::default(),
-                    self.2,
-                );
+                Knots::new(self.0).gains(self.1, u64::MAX, &mut Scratch::default(), self.2);
             }
         }
         for profile in [

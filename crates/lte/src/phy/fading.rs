@@ -5,11 +5,12 @@ mod arrays;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use lasthop_cell::{Numerology, RbSet};
 use lasthop_engine::simd::{Kernel, prefetch, wide};
 use lasthop_radio::{
-    Between, Fading, FadingProfile, FadingShape, Knots, Place, Scratch, Steps, Taps, doppler_hz,
+    Between, Fading, FadingProfile, FadingShape, Knots, Place, Response, Scratch, Steps, Taps, doppler_hz,
 };
 use lasthop_units::{CellId, Hertz, Id, IndexVec, Speed, Tti, UeId};
 
@@ -62,7 +63,6 @@ struct Link {
     shape: u32,
     blocks: u32,
     known: Known,
-    fading: Fading,
 }
 
 /// Stored gains of a link.
@@ -79,6 +79,7 @@ enum Known {
 struct Moment {
     /// The distance that the UE travels in a TTI.
     steps: Steps,
+    response: Arc<Response>,
     tti: Tti,
     /// Bit `i`: the gains of part `i` are of `tti`.
     done: u32,
@@ -88,16 +89,22 @@ struct Moment {
 }
 
 impl Link {
-    fn new(fading: Fading, cycles: f64, shape: u32) -> Link {
+    fn new(fading: &Fading, cycles: f64, shape: u32) -> Link {
         let blocks = fading.response().blocks();
         let known = if cycles <= SLOW {
-            Known::Knots(Knots::default())
+            Known::Knots(Knots::new(fading))
         } else {
             let gains = vec![1.0; Knots::room(blocks)].into();
-            let steps = fading.steps(cycles);
-            Known::Moment(Moment { steps, tti: Tti(u64::MAX), done: 0, taps: Taps::default(), gains })
+            Known::Moment(Moment {
+                steps: fading.steps(cycles),
+                response: Arc::clone(fading.response()),
+                tti: Tti(u64::MAX),
+                done: 0,
+                taps: Taps::default(),
+                gains,
+            })
         };
-        Link { cycles, shape, blocks: blocks as u32, known, fading }
+        Link { cycles, shape, blocks: blocks as u32, known }
     }
 
     /// The gains of at least the blocks `rbs` in `tti`; `parts` are the blocks of each part.
@@ -109,7 +116,7 @@ impl Link {
         rbs: RbSet<WORDS>,
         work: &'a mut Work,
     ) -> &'a [f32] {
-        let Link { cycles, blocks, known, fading, .. } = self;
+        let Link { cycles, blocks, known, .. } = self;
         let blocks = *blocks as usize;
         let Work { scratch, gains } = work;
         match known {
@@ -118,11 +125,11 @@ impl Link {
                 if gains.len() < blocks {
                     gains.resize(Knots::room(blocks), 1.0);
                 }
-                wide(GainsBetween { fading, knots, cycles, wanted: rbs.eights(), gains, scratch });
+                wide(GainsBetween { knots, cycles, wanted: rbs.eights(), gains, scratch });
                 &gains[..blocks]
             }
             Known::Moment(moment) => {
-                moment.bring(tti, fading, parts, rbs, scratch);
+                moment.bring(tti, parts, rbs, scratch);
                 &moment.gains[..blocks]
             }
         }
@@ -135,7 +142,6 @@ impl Moment {
     fn bring<const WORDS: usize>(
         &mut self,
         tti: Tti,
-        fading: &Fading,
         parts: &Parts<WORDS>,
         rbs: RbSet<WORDS>,
         scratch: &mut Scratch,
@@ -147,7 +153,7 @@ impl Moment {
         let parts = parts.with(rbs) & !self.done;
         if new || parts != 0 {
             self.done |= parts;
-            wide(GainsAt { fading, moment: self, new, parts, scratch });
+            wide(GainsAt { moment: self, new, parts, scratch });
         }
     }
 }
@@ -162,7 +168,6 @@ pub struct Work {
 
 /// Interpolates the gains of a link between knots.
 struct GainsBetween<'a> {
-    fading: &'a Fading,
     knots: &'a mut Knots,
     cycles: f64,
     /// Bit `i`: blocks 8 i to 8 i + 7 are needed.
@@ -175,14 +180,13 @@ impl Kernel for GainsBetween<'_> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let GainsBetween { fading, knots, cycles, wanted, gains, scratch } = self;
-        fading.gains_between(knots, cycles, wanted, scratch, gains);
+        let GainsBetween { knots, cycles, wanted, gains, scratch } = self;
+        knots.gains(cycles, wanted, scratch, gains);
     }
 }
 
 /// Computes the gains of a link at a moment.
 struct GainsAt<'a> {
-    fading: &'a Fading,
     moment: &'a mut Moment,
     /// True if the taps are those of an earlier moment.
     new: bool,
@@ -195,11 +199,11 @@ impl Kernel for GainsAt<'_> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let Moment { steps, tti, taps, gains, .. } = self.moment;
+        let Moment { steps, response, tti, taps, gains, .. } = self.moment;
         if self.new {
-            self.fading.taps_after(steps, tti.0, self.scratch, taps);
+            steps.taps_after(tti.0, self.scratch, taps);
         }
-        self.fading.response().gains(taps, self.parts, gains);
+        response.gains(taps, self.parts, gains);
     }
 }
 
@@ -287,9 +291,9 @@ impl<const WORDS: usize> FastFading<WORDS> {
     /// fast, for [`UeLinks::moment`].
     #[inline]
     pub fn bring(&self, index: LinkIndex, of: &mut UeLinks, tti: Tti, rbs: RbSet<WORDS>, work: &mut Work) {
-        let Link { shape, fading, known, .. } = &mut of.links[index.index()];
+        let Link { shape, known, .. } = &mut of.links[index.index()];
         if let Known::Moment(moment) = known {
-            moment.bring(tti, fading, &self.shapes[*shape as usize].1, rbs, &mut work.scratch);
+            moment.bring(tti, &self.shapes[*shape as usize].1, rbs, &mut work.scratch);
         }
     }
 
@@ -306,7 +310,7 @@ impl<const WORDS: usize> FastFading<WORDS> {
         if of.indices.is_empty() {
             of.indices = vec![[None; 2]; self.shape_of.len()].into();
         }
-        of.links.push(Link::new(fading, self.cycles[ue][d], shape));
+        of.links.push(Link::new(&fading, self.cycles[ue][d], shape));
         let index = NonZeroU32::new(of.links.len() as u32).map(LinkIndex);
         of.indices[cell.index()][d] = index;
         index
@@ -334,8 +338,8 @@ impl UeLinks {
     /// Computes the knots around `place` of the link at `index`, if it is slow.
     #[inline]
     pub fn prepare(&mut self, index: LinkIndex, place: Place, work: &mut Work) {
-        if let Link { fading, known: Known::Knots(knots), .. } = &mut self.links[index.index()] {
-            fading.prepare(knots, place, &mut work.scratch);
+        if let Link { known: Known::Knots(knots), .. } = &mut self.links[index.index()] {
+            knots.prepare(place, &mut work.scratch);
         }
     }
 
@@ -432,7 +436,7 @@ impl<const WORDS: usize> DirectFading<WORDS> {
             Entry::Vacant(e) => {
                 let entity = BETWEEN_UES | (first.index() as u64) << 30 | second.index() as u64;
                 let Some(fading) = shape.link(*seed, entity) else { return &[] };
-                e.insert(Box::new(Link::new(fading, cycles, 0)))
+                e.insert(Box::new(Link::new(&fading, cycles, 0)))
             }
         };
         link.gains(tti, parts, rbs, work)

@@ -13,6 +13,7 @@ use lasthop_engine::simd::{Kernel, wide};
 use super::knots::Hermite;
 use super::response::Response;
 use super::sinusoids::{Scratch, Sinusoids, Taps, whole_lanes};
+use super::steps::Steps;
 use super::{FadingShape, Knots};
 use crate::mimo::ANTENNAS_MAX;
 
@@ -57,18 +58,24 @@ pub struct Antennas {
 /// u.
 #[derive(Clone, Debug)]
 pub struct ArrayFading {
-    pairs: Box<[Sinusoids]>,
+    pairs: Pairs,
     response: Arc<Response>,
     /// Row p: the weights of the independent pairs in pair p. Empty if all are independent.
     mix: Box<[f32]>,
-    /// Taps at knots, if the UE's fading is evaluated many times per wavelength.
-    knots: Option<TapKnots>,
     /// The moment of `taps`, and the parts of the blocks that are computed for it.
     at: Option<f64>,
     done: u32,
     taps: Vec<Taps>,
     /// By pair: real parts by block, then imaginary parts.
     rows: Box<[f32]>,
+}
+
+/// The sinusoids of the independent pairs.
+#[derive(Clone, Debug)]
+enum Pairs {
+    /// Taps are interpolated between knots: the UE's fading is evaluated many times per wavelength.
+    Slow(TapKnots),
+    Fast(Box<[Sinusoids]>),
 }
 
 impl ArrayFading {
@@ -102,14 +109,12 @@ impl ArrayFading {
             };
             mix = (0..count * count).map(|i| of(i / count, i % count) as f32).collect();
         }
-        let knots = slow.then(|| TapKnots::new(count, pairs[0].taps()));
         Some(ArrayFading {
             taps: vec![Taps::default(); count],
             rows: vec![0.0; 2 * count * response.blocks()].into(),
-            pairs: pairs.into(),
+            pairs: if slow { Pairs::Slow(TapKnots::new(&pairs)) } else { Pairs::Fast(pairs.into()) },
             mix: mix.into(),
             response,
-            knots,
             at: None,
             done: 0,
         })
@@ -146,10 +151,12 @@ impl ArrayFading {
 
     #[inline(always)]
     fn bring_taps(&mut self, cycles: f64, scratch: &mut Scratch) {
-        let ArrayFading { pairs, knots, taps, mix, .. } = self;
-        match knots {
-            Some(knots) => knots.at(pairs, cycles, scratch, taps),
-            None => pairs.iter().zip(taps.iter_mut()).for_each(|(pair, to)| pair.at(cycles, scratch, to)),
+        let ArrayFading { pairs, taps, mix, .. } = self;
+        match pairs {
+            Pairs::Slow(knots) => knots.at(cycles, scratch, taps),
+            Pairs::Fast(pairs) => {
+                pairs.iter().zip(taps.iter_mut()).for_each(|(pair, to)| pair.at(cycles, scratch, to));
+            }
         }
         if !mix.is_empty() {
             mix_taps(mix, taps);
@@ -207,8 +214,9 @@ impl Kernel for Bring<'_> {
 /// A cache: it changes no result.
 #[derive(Clone, Debug)]
 struct TapKnots {
+    /// By pair: its sinusoids, from knot to knot.
+    pairs: Box<[Steps]>,
     index: [Option<i64>; KEPT],
-    pairs: usize,
     /// Numbers of one pair and derivative: real parts, imaginary parts, padding up to whole lanes.
     width: usize,
     /// By knot, then pair, then derivative.
@@ -216,21 +224,26 @@ struct TapKnots {
 }
 
 impl TapKnots {
-    fn new(pairs: usize, taps: usize) -> TapKnots {
-        let width = whole_lanes(2 * taps);
-        TapKnots { index: [None; KEPT], pairs, width, known: vec![0.0; KEPT * pairs * 3 * width].into() }
+    fn new(pairs: &[Sinusoids]) -> TapKnots {
+        let width = whole_lanes(2 * pairs[0].taps());
+        TapKnots {
+            pairs: pairs.iter().map(|pair| Steps::new(pair, Knots::APART)).collect(),
+            index: [None; KEPT],
+            width,
+            known: vec![0.0; KEPT * pairs.len() * 3 * width].into(),
+        }
     }
 
     #[inline(always)]
-    fn at(&mut self, pairs: &[Sinusoids], cycles: f64, scratch: &mut Scratch, to: &mut [Taps]) {
+    fn at(&mut self, cycles: f64, scratch: &mut Scratch, to: &mut [Taps]) {
         let place = cycles / Knots::APART;
         let before = place.floor();
-        let [left, right] = [0, 1].map(|k| self.find(pairs, before as i64 + k, scratch));
+        let [left, right] = [0, 1].map(|k| self.find(before as i64 + k, scratch));
         let weights = Hermite::at((place - before) as f32);
         let (n, w) = (3 * self.width, self.width);
         for (pair, to) in to.iter_mut().enumerate() {
-            to.resize(pairs[pair].taps());
-            let [a, b] = [left, right].map(|knot| &self.known[(knot * self.pairs + pair) * n..][..n]);
+            to.resize(self.pairs[pair].taps());
+            let [a, b] = [left, right].map(|knot| &self.known[(knot * self.pairs.len() + pair) * n..][..n]);
             for (i, to) in to.values[..w].iter_mut().enumerate() {
                 *to = weights.between([a[i], a[w + i], a[2 * w + i]], [b[i], b[w + i], b[2 * w + i]]);
             }
@@ -238,20 +251,20 @@ impl TapKnots {
     }
 
     #[inline(always)]
-    fn find(&mut self, pairs: &[Sinusoids], index: i64, scratch: &mut Scratch) -> usize {
+    fn find(&mut self, index: i64, scratch: &mut Scratch) -> usize {
         let at = index.rem_euclid(KEPT as i64) as usize;
         if self.index[at] != Some(index) {
-            self.work_out(pairs, index, at, scratch);
+            self.work_out(index, at, scratch);
         }
         at
     }
 
     #[cold]
-    fn work_out(&mut self, pairs: &[Sinusoids], index: i64, at: usize, scratch: &mut Scratch) {
+    fn work_out(&mut self, index: i64, at: usize, scratch: &mut Scratch) {
         let n = 3 * self.width;
-        for (pair, sinusoids) in pairs.iter().enumerate() {
-            sinusoids.with_derivatives(index as f64 * Knots::APART, Knots::APART, scratch);
-            self.known[(at * self.pairs + pair) * n..][..n].copy_from_slice(&scratch.derivatives[..n]);
+        for (pair, steps) in self.pairs.iter().enumerate() {
+            steps.with_derivatives(index.cast_unsigned(), scratch);
+            self.known[(at * self.pairs.len() + pair) * n..][..n].copy_from_slice(&scratch.derivatives[..n]);
         }
         self.index[at] = Some(index);
     }
