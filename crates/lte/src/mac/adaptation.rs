@@ -142,9 +142,6 @@ pub enum McsRule {
 pub const SUBBANDS_MAX: usize = GROUPS_MAX;
 const _: () = assert!(SUBBANDS_MAX <= MI_PARTS_MAX, "a CQI for each");
 
-/// Number of CQIs, out of range included: a power of two.
-const CQIS: usize = 1 + Cqi::MAX.index() as usize;
-const _: () = assert!(CQIS.is_power_of_two());
 
 /// Number of MCS with a transport block size, at most 29.
 const MCS_COUNT: usize = 29;
@@ -163,14 +160,13 @@ pub struct Adaptation {
     /// By MCS: the lowest level [dB] at which it may be used; ascending.
     needed_db: Vec<f32>,
     /// By CQI: its level [dB].
-    level: [f32; CQIS],
+    level: [f32; 1 + Cqi::MAX.index() as usize],
     /// By MCS: bits of one resource block, overheads of the code included.
     rate: Vec<f32>,
     rule: McsRule,
     blocks: usize,
     subband: usize,
-    /// Groups of a sub-band.
-    groups: usize,
+    group: usize,
     /// By group: the sub-band of its first block.
     subband_of: [u8; SUBBANDS_MAX],
 }
@@ -197,18 +193,7 @@ impl Adaptation {
         debug_assert!(rate.len() <= MCS_COUNT);
         debug_assert!(subband.is_multiple_of(group) || subband == blocks, "sub-bands of whole groups");
         let subband_of = std::array::from_fn(|g| (g * group / subband) as u8);
-        Adaptation {
-            amc,
-            mcs_table,
-            needed_db,
-            level,
-            rate,
-            rule,
-            blocks,
-            subband,
-            groups: subband.div_ceil(group),
-            subband_of,
-        }
+        Adaptation { amc, mcs_table, needed_db, level, rate, rule, blocks, subband, group, subband_of }
     }
 
     /// Resource blocks of a sub-band.
@@ -265,55 +250,38 @@ impl Adaptation {
         rates
     }
 
-    /// The same, searched from the MCS `near` on: levels of sub-bands are near that of the carrier.
-    #[inline]
-    fn mcs_near(&self, db: f32, near: u8) -> Option<u8> {
-        let allows = |mcs: usize| self.needed_db.get(mcs).is_some_and(|needed| *needed <= db + ROUNDING_DB);
-        let mut mcs = usize::from(near);
-        while allows(mcs + 1) {
-            mcs += 1;
-        }
-        while mcs > 0 && !allows(mcs) {
-            mcs -= 1;
-        }
-        (db > f32::NEG_INFINITY).then_some(mcs as u8)
-    }
-
     /// Computes MCS and rates of `quality` from its levels.
     fn work_out(&self, quality: &mut Quality) {
         let offset = quality.offset();
-        quality.wideband_mcs = self.mcs_at(quality.wideband + offset).unwrap_or(OUT_OF_RANGE);
-        let near = if quality.wideband_mcs == OUT_OF_RANGE { 0 } else { quality.wideband_mcs };
+        let subbands = self.blocks.div_ceil(self.subband);
         // How far the offset may change before an MCS changes.
         let (mut down, mut up) = (f32::INFINITY, f32::INFINITY);
-        let layers = f32::from(quality.layers);
-        let mut find = |level: f32| {
+        let mut mcs_of = |level: f32| {
             let db = level + offset;
-            let Some(mcs) = self.mcs_near(db, near) else { return (OUT_OF_RANGE, 0.0) };
-            let at = usize::from(mcs);
-            down = down.min(if mcs == 0 { f32::INFINITY } else { db - self.needed_db[at] + ROUNDING_DB });
-            up = up.min(self.needed_db.get(at + 1).map_or(f32::INFINITY, |n| n - db - ROUNDING_DB));
-            (mcs, self.rate[at] * layers)
+            let mcs = usize::from(self.mcs_at(db)?);
+            down = down.min(if mcs == 0 { f32::INFINITY } else { db - self.needed_db[mcs] + ROUNDING_DB });
+            up = up.min(self.needed_db.get(mcs + 1).map_or(f32::INFINITY, |n| n - db - ROUNDING_DB));
+            Some(mcs as u8)
         };
-        quality.wideband_rate = find(quality.wideband).1 * self.blocks as f32;
-        let Quality { mcs, rates, levels, report, by_cqi, .. } = &mut *quality;
-        // Without averages sub-bands with the same CQI have the same level, which is searched once.
-        let (mut mcs_of, mut rate_of, mut known) = ([OUT_OF_RANGE; CQIS], [0.0; CQIS], 0_u16);
-        let subbands = self.blocks.div_ceil(self.subband);
-        let subbands = mcs.iter_mut().zip(&report.subbands).zip(levels).take(subbands);
-        for (i, ((mcs, cqi), level)) in subbands.enumerate() {
-            let cqi = usize::from(*cqi) % CQIS;
-            if !*by_cqi || known >> cqi & 1 == 0 {
-                (mcs_of[cqi], rate_of[cqi]) = find(if *by_cqi { self.level[cqi] } else { *level });
-                known |= 1 << cqi;
-            }
-            *mcs = mcs_of[cqi];
-            // Every sub-band has whole groups, only the last one may have fewer; standard ones have
-            // two.
-            match self.groups {
-                2 if i < SUBBANDS_MAX / 2 => (rates[2 * i], rates[2 * i + 1]) = (rate_of[cqi], rate_of[cqi]),
-                n => rates.iter_mut().skip(i * n).take(n).for_each(|to| *to = rate_of[cqi]),
-            }
+        let layers = f32::from(quality.layers);
+        let rate = |mcs: u8| self.rate.get(usize::from(mcs)).map_or(0.0, |r| r * layers);
+        quality.wideband_mcs = mcs_of(quality.wideband).unwrap_or(OUT_OF_RANGE);
+        let wideband = (quality.wideband, quality.wideband_mcs, rate(quality.wideband_mcs));
+        quality.wideband_rate = wideband.2 * self.blocks as f32;
+        // Without averages a differential report has four levels at most: each is searched once.
+        let mut found = [wideband; 4];
+        let mut next = 1;
+        // Every sub-band has whole groups, only the last one may have fewer.
+        let rates = quality.rates.chunks_mut(self.subband.div_ceil(self.group));
+        for ((level, mcs), rates) in quality.levels[..subbands].iter().zip(&mut quality.mcs).zip(rates) {
+            let of = found.iter().find(|of| of.0 == *level).copied().unwrap_or_else(|| {
+                let mcs = mcs_of(*level).unwrap_or(OUT_OF_RANGE);
+                found[next % found.len()] = (*level, mcs, rate(mcs));
+                next += 1;
+                found[(next - 1) % found.len()]
+            });
+            *mcs = of.1;
+            rates.fill(of.2);
         }
         quality.holds = (offset - down, offset + up);
         quality.stale = false;
@@ -429,9 +397,7 @@ pub struct Quality {
     report: Report,
     /// Level of the carrier [dB].
     wideband: f32,
-    /// The levels are those of the CQIs of the newest report: without averages.
-    by_cqi: bool,
-    /// Levels by sub-band [dB], where they are averages.
+    /// Levels by sub-band [dB].
     levels: [f32; SUBBANDS_MAX],
     olla: Option<Olla>,
     /// Layers to which the levels apply: those of all code words with the same CQIs.
@@ -457,7 +423,6 @@ impl Quality {
             until: Tti(0),
             report: Report::of(Cqi::OUT_OF_RANGE),
             wideband: f32::NEG_INFINITY,
-            by_cqi: false,
             levels: [f32::NEG_INFINITY; SUBBANDS_MAX],
             olla: olla.map(Olla::new),
             layers: 1,
@@ -516,10 +481,6 @@ impl Quality {
             of.layers = layers;
         }
         self.wideband = blend(self.wideband, adaptation.level(report.wideband));
-        self.by_cqi = weight >= 1.0;
-        if self.by_cqi {
-            return;
-        }
         let count = adaptation.blocks.div_ceil(adaptation.subband);
         for (level, cqi) in self.levels.iter_mut().zip(report.subbands).take(count) {
             *level = blend(*level, adaptation.level(Cqi::new(cqi)));
@@ -651,36 +612,6 @@ mod tests {
         assert_eq!(a.mcs(&mut quality, &band, band.all()), Some(bad));
         let between = mean.mcs(&mut quality, &band, band.all()).unwrap();
         assert!(bad < between && between < good);
-    }
-
-    /// Averages with a weight a little below 1 have the levels of the newest report up to rounding:
-    /// MCS and rates are those without averages, for every size of sub-band.
-    #[test]
-    fn levels_of_reports_give_the_rates_of_their_cqis() {
-        for subbands in [Subbands::None, Subbands::Standard, Subbands::Group] {
-            let a = adaptation(TARGET, subbands, McsRule::Mean);
-            let newest = CqiConfig { subbands, ..CqiConfig::default() };
-            let averaged = CqiConfig { average: 0.999_999_9, ..newest };
-            let (mut of_cqis, mut of_levels) =
-                (Quality::new(Some(OllaConfig::default())), Quality::new(Some(OllaConfig::default())));
-            for i in 0..200_u32 {
-                let sinr: Vec<f32> =
-                    (0..25_u32).map(|b| from_db(f64::from((b * 7 + i * 13) % 25)) as f32).collect();
-                let report = a.measure(&sinr, &newest);
-                of_cqis.learn(Tti(u64::from(i)), &report, &a, &newest);
-                of_levels.learn(Tti(u64::from(i)), &report, &a, &averaged);
-                for quality in [&mut of_cqis, &mut of_levels] {
-                    quality.first_transmission(i % 10 != 0);
-                }
-                let groups = 13;
-                assert_eq!(a.rates(&mut of_cqis)[..groups], a.rates(&mut of_levels)[..groups], "{i}");
-                assert_eq!(of_cqis.wideband_rate(), of_levels.wideband_rate(), "{i}");
-                assert_eq!(
-                    of_cqis.mcs[..a.blocks.div_ceil(a.subband)],
-                    of_levels.mcs[..a.blocks.div_ceil(a.subband)]
-                );
-            }
-        }
     }
 
     /// Period 5, delay 6, phase 2: measurements at 2, 7, 12...; TTI 13 uses the one of 7, TTI 12
