@@ -142,7 +142,6 @@ pub enum McsRule {
 pub const SUBBANDS_MAX: usize = GROUPS_MAX;
 const _: () = assert!(SUBBANDS_MAX <= MI_PARTS_MAX, "a CQI for each");
 
-
 /// Number of MCS with a transport block size, at most 29.
 const MCS_COUNT: usize = 29;
 

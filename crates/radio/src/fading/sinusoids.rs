@@ -79,22 +79,34 @@ pub(super) const fn room(taps: usize) -> usize {
     whole_lanes((SINUSOIDS - 1) * taps + 2 * LANES)
 }
 
+/// The numbers of the sinusoids of a standard profile, which are in the order of the taps, in rows.
+fn in_rows(of: &[f64]) -> Vec<f64> {
+    let (by_tap, _) = of.as_chunks::<SINUSOIDS>();
+    let mut rows = vec![0.0; of.len()];
+    for (n, row) in rows.chunks_exact_mut(by_tap.len()).enumerate() {
+        row.iter_mut().zip(by_tap).for_each(|(to, tap)| *to = tap[n]);
+    }
+    rows
+}
+
 impl Sinusoids {
     /// Draws `each` sinusoids for every tap; tap `i` is drawn from stream `first + i`.
     pub fn new(draw: Draw, first: u64, each: usize, amplitudes: impl Iterator<Item = f64>) -> Sinusoids {
         let amplitudes: Box<[f32]> = amplitudes.map(|a| a as f32).collect();
         let taps = amplitudes.len();
-        let (mut cosines, mut phases) = (vec![0.0; each * taps], vec![0.0; each * taps]);
+        let count = each * taps;
+        let (mut cosines, mut phases) = (Vec::with_capacity(count), Vec::with_capacity(count));
         for tap in 0..taps {
             let mut stream = draw.stream(first + tap as u64);
-            let (start, apart) = if each == SINUSOIDS { (tap, taps) } else { (tap * each, 1) };
-            let places = cosines[start..].iter_mut().zip(&mut phases[start..]).step_by(apart).take(each);
-            for (n, (cosine, phase)) in places.enumerate() {
+            for n in 0..each {
                 // One angle in each of n equal sectors.
                 let angle = TAU * (n as f64 + stream.uniform()) / each as f64;
-                *cosine = math::cos(angle);
-                *phase = stream.uniform();
+                cosines.push(math::cos(angle));
+                phases.push(stream.uniform());
             }
+        }
+        if each == SINUSOIDS {
+            (cosines, phases) = (in_rows(&cosines), in_rows(&phases));
         }
         Sinusoids { cosines: cosines.into(), phases: phases.into(), amplitudes }
     }
