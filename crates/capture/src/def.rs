@@ -107,6 +107,17 @@ impl ColumnDef {
 }
 
 impl ColumnType {
+    /// The name of the variant.
+    const fn name(self) -> &'static str {
+        match self {
+            ColumnType::F64 => "F64",
+            ColumnType::I64 => "I64",
+            ColumnType::U64 => "U64",
+            ColumnType::Bool => "Bool",
+            ColumnType::Text => "Text",
+            ColumnType::Name => "Name",
+        }
+    }
     /// The Arrow type.
     pub fn arrow(self) -> DataType {
         match self {
@@ -135,6 +146,18 @@ impl TableDef {
             .collect();
         let metadata = [(text("table"), text(self.name)), (text("description"), text(self.description))];
         Arc::new(Schema::new_with_metadata(fields, metadata.into_iter().collect()))
+    }
+
+    /// Names, types and units of the columns, for the hash of a table: one line a column.
+    pub(crate) fn declaration(&self) -> String {
+        let mut out = String::with_capacity(self.columns.len() * 32);
+        for c in self.columns {
+            let nullable = if c.nullable { "true" } else { "false" };
+            for part in [c.name, " ", c.kind.name(), " ", nullable, " ", c.unit, "\n"] {
+                out.push_str(part);
+            }
+        }
+        out
     }
 
     /// The place of the column called `name`.

@@ -82,9 +82,7 @@ impl TableWriter {
             Sink::Parquet(path) => Target::File(Box::new(ParquetFile::create(&path, schema.clone())?)),
         };
         let mut content = blake3::Hasher::new();
-        for c in def.columns {
-            content.update(format!("{} {:?} {} {}\n", c.name, c.kind, c.nullable, c.unit).as_bytes());
-        }
+        content.update(def.declaration().as_bytes());
         Ok(TableWriter {
             def,
             schema,
@@ -203,6 +201,9 @@ impl TableWriter {
     /// Shares the last dictionary among all batches: names are only appended to a dictionary, so
     /// the last one has the keys of every batch.
     fn share_dictionaries(&mut self, batches: Vec<RecordBatch>) -> Result<Vec<RecordBatch>, CaptureError> {
+        if batches.len() <= 1 {
+            return Ok(batches); // its dictionaries are the last ones
+        }
         let names = &self.names;
         let dictionaries: Vec<Option<ArrayRef>> =
             self.columns.iter_mut().map(|c| c.dictionary(names)).collect();

@@ -5,7 +5,8 @@ use lasthop_capture::{CaptureError, FinishedTable, Record, Row, Sink, TableWrite
 /// A table of rows `R` that is being written. The first error is kept and reported once; later rows
 /// are dropped.
 pub struct Table<R: Record> {
-    writer: TableWriter,
+    /// Boxed: the tables of a run are moved with it, and a writer has 2 kB.
+    writer: Box<TableWriter>,
     error: Option<CaptureError>,
     rows: std::marker::PhantomData<R>,
 }
@@ -16,7 +17,7 @@ impl<R: Record> Table<R> {
     /// # Errors
     /// The file cannot be created.
     pub fn new(sink: Sink) -> Result<Table<R>, CaptureError> {
-        let writer = TableWriter::new(R::TABLE, sink)?;
+        let writer = Box::new(TableWriter::new(R::TABLE, sink)?);
         Ok(Table { writer, error: None, rows: std::marker::PhantomData })
     }
 
