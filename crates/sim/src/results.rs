@@ -42,11 +42,12 @@ fn manifest(scenario: &Scenario, tables: &[FinishedTable], capture: Option<&Fini
         "lasthop": env!("CARGO_PKG_VERSION"),
         "name": scenario.spec().scenario.name,
         "seed": scenario.spec().scenario.seed,
-        "scenario": effective,
-        "scenario_hash": hash,
-        "resolved_tcp": tcp,
-        "tables": tables,
     });
+    // Moved: `json!` serializes its values, which copies them.
+    manifest["scenario"] = Value::String(effective);
+    manifest["scenario_hash"] = Value::String(hash);
+    manifest["resolved_tcp"] = Value::Object(tcp);
+    manifest["tables"] = Value::Object(tables);
     if !own.is_empty() {
         manifest["own_policies"] = Value::Object(own);
     }

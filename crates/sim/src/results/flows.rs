@@ -209,16 +209,17 @@ pub(super) fn summary(ended: &mut Ended, scenario: &Scenario) -> Value {
         "seed": scenario.spec().scenario.seed,
         "duration_s": end.as_secs_f64(),
         "events": ended.events,
-        "flows": flows,
-        "jain_index": lasthop_net::jain(goodputs.iter().copied()),
-        "packets": {
-            "sent": tally(a.sent),
-            "delivered": tally(a.delivered),
-            "dropped": tally(a.dropped),
-            "inside": tally(a.inside()),
-            "made": tally(a.made),
-            "replaced": tally(a.replaced),
-        },
+    });
+    // Moved: `json!` serializes its values, which copies every flow.
+    summary["flows"] = Value::Array(flows);
+    summary["jain_index"] = json!(lasthop_net::jain(goodputs.iter().copied()));
+    summary["packets"] = json!({
+        "sent": tally(a.sent),
+        "delivered": tally(a.delivered),
+        "dropped": tally(a.dropped),
+        "inside": tally(a.inside()),
+        "made": tally(a.made),
+        "replaced": tally(a.replaced),
     });
     if !ended.snoops.is_empty() {
         summary["snoop"] = Value::Array(std::mem::take(&mut ended.snoops));
