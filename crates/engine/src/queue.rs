@@ -44,10 +44,17 @@ impl<E> Entry<E> {
     }
 }
 
-/// A priority queue of events `E` in the order `(time, class, seq)`; a 4-ary heap.
+/// A priority queue of events `E` in the order `(time, class, seq)`: a list of few events, a 4-ary
+/// heap of many.
+///
+/// Most runs of a few flows have some dozens of events that wait, of which the next few are due
+/// within a packet's time and the others are timers: in a list a new event passes one or two
+/// others, where it is compared with five to eight in a heap.
 #[derive(Clone)]
 pub struct EventQueue<E> {
-    heap: Vec<Entry<E>>,
+    /// In descending order while `is_list`, so that the next one is the last; else a heap.
+    entries: Vec<Entry<E>>,
+    is_list: bool,
     /// True if the entry at the root has been taken. The processing of an event mostly schedules
     /// another one, which then moves down from the root: one pass through the heap instead of two.
     taken: bool,
@@ -63,12 +70,16 @@ impl<E: Copy> Default for EventQueue<E> {
 }
 
 const ARITY: usize = 4;
+/// The list becomes a heap with more events than this, and the heap a list with half as many.
+const LONGEST_LIST: usize = 64;
+/// An event that passes more others than this is placed by a binary search.
+const NEAR: usize = 4;
 const SEQ_BITS: u32 = 56;
 
 impl<E: Copy> EventQueue<E> {
     /// Creates an empty queue at time zero.
     pub const fn new() -> Self {
-        EventQueue { heap: Vec::new(), taken: false, seq: 0, now: Instant::ZERO, popped: 0 }
+        EventQueue { entries: Vec::new(), is_list: true, taken: false, seq: 0, now: Instant::ZERO, popped: 0 }
     }
 
     /// The time of the last event taken.
@@ -81,7 +92,7 @@ impl<E: Copy> EventQueue<E> {
     }
     /// Number of events that wait.
     pub fn len(&self) -> usize {
-        self.heap.len() - usize::from(self.taken)
+        self.entries.len() - usize::from(self.taken)
     }
     /// True if no event waits.
     pub fn is_empty(&self) -> bool {
@@ -89,9 +100,10 @@ impl<E: Copy> EventQueue<E> {
     }
     /// The time of the next event.
     pub fn peek_time(&self) -> Option<Instant> {
-        let first = match self.taken {
-            true => self.heap.iter().skip(1).take(ARITY).min_by_key(|e| e.key()),
-            false => self.heap.first(),
+        let first = match (self.is_list, self.taken) {
+            (true, _) => self.entries.last(),
+            (false, true) => self.entries.iter().skip(1).take(ARITY).min_by_key(|e| e.key()),
+            (false, false) => self.entries.first(),
         };
         first.map(|e| Instant(e.time))
     }
@@ -106,6 +118,26 @@ impl<E: Copy> EventQueue<E> {
         let order = (u64::from(class as u8) << SEQ_BITS) | self.seq;
         self.seq += 1;
         let entry = Entry { time: at.0, order, event };
+        let len = self.entries.len();
+        if self.is_list && len < LONGEST_LIST && len < self.entries.capacity() {
+            self.list(entry);
+        } else {
+            self.schedule_elsewhere(entry);
+        }
+    }
+
+    /// Schedules an event in the heap, or where the list has no room for it.
+    #[inline(never)]
+    fn schedule_elsewhere(&mut self, entry: Entry<E>) {
+        if self.is_list && self.entries.len() < LONGEST_LIST {
+            self.entries.reserve(LONGEST_LIST);
+            return self.list(entry);
+        }
+        if self.is_list {
+            // Ascending order is one of the orders of a heap.
+            self.entries.reverse();
+            self.is_list = false;
+        }
         if std::mem::take(&mut self.taken) {
             self.sift_down(entry);
         } else {
@@ -119,11 +151,16 @@ impl<E: Copy> EventQueue<E> {
         if self.taken {
             self.fill_root();
         }
-        let entry = *self.heap.first()?;
+        let next = if self.is_list { self.entries.last() } else { self.entries.first() };
+        let entry = *next?;
         if entry.time > limit.0 {
             return None;
         }
-        self.taken = true;
+        if self.is_list {
+            self.entries.pop();
+        } else {
+            self.taken = true;
+        }
         debug_assert!(entry.time >= self.now.0, "time moved back");
         self.now = Instant(entry.time);
         self.popped += 1;
@@ -137,23 +174,52 @@ impl<E: Copy> EventQueue<E> {
         self.now = self.now.max(t);
     }
 
+    /// Puts a new entry into the list. Mostly it passes one or two others.
+    #[inline(always)]
+    fn list(&mut self, entry: Entry<E>) {
+        let end = self.entries.len();
+        self.entries.push(entry);
+        let (list, key) = (&mut self.entries[..], entry.key());
+        let (mut i, far) = (end, end.saturating_sub(NEAR));
+        while i > 0 && list[i - 1].key() < key {
+            if i == far {
+                return self.list_far(i, entry);
+            }
+            list[i] = list[i - 1];
+            i -= 1;
+        }
+        list[i] = entry;
+    }
+
+    /// The same for an entry that comes after the one before place `end`, which is free.
+    #[inline(never)]
+    fn list_far(&mut self, end: usize, entry: Entry<E>) {
+        let at = self.entries[..end].partition_point(|e| e.key() > entry.key());
+        self.entries.copy_within(at..end, at + 1);
+        self.entries[at] = entry;
+    }
+
     /// Fills the root with the last leaf if no event was scheduled after the removal of its entry.
     #[inline(never)]
     fn fill_root(&mut self) {
         self.taken = false;
-        if let Some(last) = self.heap.pop()
-            && !self.heap.is_empty()
+        if let Some(last) = self.entries.pop()
+            && !self.entries.is_empty()
         {
             self.sift_down(last);
+        }
+        if self.entries.len() <= LONGEST_LIST / 2 {
+            self.entries.sort_unstable_by_key(|e| std::cmp::Reverse(e.key()));
+            self.is_list = true;
         }
     }
 
     /// Moves a new entry from the last leaf up to its place. Mostly it stays there.
     #[inline(always)]
     fn sift_up(&mut self, entry: Entry<E>) {
-        let leaf = self.heap.len();
-        self.heap.push(entry);
-        let (heap, key) = (&mut self.heap[..], entry.key());
+        let leaf = self.entries.len();
+        self.entries.push(entry);
+        let (heap, key) = (&mut self.entries[..], entry.key());
         let mut i = leaf;
         while i > 0 {
             let parent = (i - 1) / ARITY;
@@ -171,7 +237,7 @@ impl<E: Copy> EventQueue<E> {
     /// Moves an entry from the root, whose own entry has been taken, down to its place.
     #[inline(always)]
     fn sift_down(&mut self, entry: Entry<E>) {
-        let (heap, key) = (&mut self.heap[..], entry.key());
+        let (heap, key) = (&mut self.entries[..], entry.key());
         let mut i = 0;
         loop {
             let first = i * ARITY + 1;
@@ -252,6 +318,29 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(q.len(), waiting.len());
+            }
+        }
+
+        /// The queue grows and shrinks again and again, between a list and a heap.
+        #[test]
+        fn a_list_and_a_heap_give_the_same_order(
+            sizes in proptest::collection::vec(0usize..3 * LONGEST_LIST, 1..12),
+            times in proptest::collection::vec(0u64..40, 40)
+        ) {
+            let (mut q, mut waiting) = (EventQueue::new(), std::collections::BTreeSet::new());
+            let mut seq = 0;
+            for size in sizes {
+                while q.len() < size {
+                    let at = Instant(q.now().0 + times[seq % times.len()]);
+                    q.schedule(at, Class::Timer, seq);
+                    waiting.insert((at.0, seq));
+                    seq += 1;
+                }
+                while q.len() > size {
+                    prop_assert_eq!(q.peek_time(), waiting.first().map(|w| Instant(w.0)));
+                    let expected = waiting.pop_first().map(|(t, seq)| (Instant(t), seq));
+                    prop_assert_eq!(q.pop_until(Instant::MAX), expected);
+                }
             }
         }
 
