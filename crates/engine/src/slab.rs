@@ -29,11 +29,15 @@ impl<I: Id, T> Slab<I, T> {
     /// Inserts `item` and returns its id.
     #[inline]
     pub fn insert(&mut self, item: T) -> I {
-        if let Some(id) = self.free.pop() {
-            self.places[id.index()] = Some(item);
-            return id;
-        }
-        self.places.push(Some(item));
+        // The place first, so that the item is written there once.
+        let id = self.free.pop().unwrap_or_else(|| self.add_place());
+        self.places[id.index()] = Some(item);
+        id
+    }
+    #[cold]
+    #[inline(never)]
+    fn add_place(&mut self) -> I {
+        self.places.push(None);
         I::from_index(self.places.len() - 1)
     }
     /// Removes the item and returns it; its id may be given again.

@@ -5,10 +5,28 @@ use lasthop_units::{FlowId, Instant};
 
 use super::World;
 use super::control::Moment;
-use super::flow::AppCommand;
+use super::flow::{AppCommand, Flow};
 use crate::error::Error;
 use crate::event::{End, Event};
-use crate::transport::{ConnectionEvent, Payload};
+use crate::transport::{ConnectionEvent, Payload, Room};
+
+impl Flow {
+    /// Passes the progress of an endpoint without events to its application.
+    #[inline(always)]
+    fn on_progress(&mut self, now: Instant, end: End, fresh: u64, room: Room, actions: &mut Vec<AppAction>) {
+        if fresh > 0 {
+            self.app.on_delivered(now, end, fresh, actions);
+        }
+        // Not while a write of the application is pending: it would count the free space twice.
+        if !actions.is_empty() {
+            self.transport.inform_again(end);
+        } else if room.octets > 0 && room.known {
+            self.app.on_still_writable(end, actions);
+        } else if room.octets > 0 {
+            self.app.on_writable(now, end, room.octets, actions);
+        }
+    }
+}
 
 impl World {
     /// Starts a flow: B listens, A connects (TCP) or the application sends at once (UDP). A stopped
@@ -87,15 +105,30 @@ impl World {
     pub(super) fn service(&mut self, now: Instant, flow: FlowId, end: End) {
         loop {
             self.transmit(now, flow, end);
-            if self.flows[flow].leg.is_some()
+            let f = &mut self.flows[flow];
+            if f.leg.is_none()
+                && let Some((fresh, room)) = f.transport.quiet(end)
+            {
+                f.on_progress(now, end, fresh, room, &mut self.app_actions);
+                // Most calls end here, without another look-up of the flow.
+                let probes = &self.probes;
+                if self.app_actions.is_empty() && !probes.sampling.senders && probes.limits.is_none() {
+                    if let Some(fault) = f.transport.set_clock(&mut self.queue, flow, end) {
+                        self.fault.get_or_insert_with(|| Box::new(Error::Policy(fault)));
+                    }
+                    f.app_wake.ensure(&mut self.queue, f.app.poll_at(), Event::App(flow));
+                    return;
+                }
+            } else if self.flows[flow].leg.is_some()
                 && let Some(again) = self.relay(now, flow, end)
             {
                 if again {
                     continue;
                 }
                 break;
+            } else {
+                self.on_transport_events(now, flow, end);
             }
-            self.on_transport_events(now, flow, end);
             if self.app_actions.is_empty() {
                 break;
             }
@@ -125,28 +158,10 @@ impl World {
     }
 
     /// Passes the events and the progress of an endpoint to its application and the tables.
-    #[inline]
+    #[inline(never)]
     fn on_transport_events(&mut self, now: Instant, flow: FlowId, end: End) {
-        let f = &mut self.flows[flow];
-        // Most calls find no event: this path queries the transport only once.
-        if f.leg.is_none()
-            && let Some((fresh, room)) = f.transport.quiet(end)
-        {
-            if fresh > 0 {
-                f.app.on_delivered(now, end, fresh, &mut self.app_actions);
-            }
-            // See below.
-            if !self.app_actions.is_empty() {
-                f.transport.inform_again(end);
-            } else if room.octets > 0 && room.known {
-                f.app.on_still_writable(end, &mut self.app_actions);
-            } else if room.octets > 0 {
-                f.app.on_writable(now, end, room.octets, &mut self.app_actions);
-            }
-            return;
-        }
         // The applications of a split flow belong to its first connection.
-        let owner = f.connection(flow, End::A);
+        let owner = self.flows[flow].connection(flow, End::A);
         while let Some(report) = self.flows[flow].transport.poll_event(end) {
             let f = &mut self.flows[owner];
             match report.event {
