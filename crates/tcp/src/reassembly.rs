@@ -1,6 +1,8 @@
 //! The receiver's queue: octets that arrived out of order, and the SACK blocks that report them
 //! (RFC 2018 section 4).
 
+use std::collections::VecDeque;
+
 use smallvec::SmallVec;
 
 /// SACK blocks that a header has room for (RFC 2018 section 3).
@@ -10,7 +12,7 @@ const MOST: usize = 4;
 /// each records when (by counting) it last grew.
 #[derive(Clone, Debug, Default)]
 pub struct Reassembly {
-    held: SmallVec<[Held; 8]>,
+    held: VecDeque<Held>,
     /// Start and end of the most recent of them, the newest first: [`MOST`], or all if fewer. Kept
     /// up with each arrival, because in a long recovery hundreds are held and each ACK reads it.
     recent: SmallVec<[(u64, u64); MOST]>,
@@ -41,7 +43,11 @@ impl Reassembly {
     }
 
     /// The lowest part of `[start, end)` that is held already.
+    #[inline]
     pub fn overlap(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        if self.held.is_empty() {
+            return None;
+        }
         let i = self.held.partition_point(|h| h.end <= start);
         let held = self.held.get(i).filter(|h| h.start < end)?;
         Some((held.start.max(start), held.end.min(end)))
@@ -52,7 +58,10 @@ impl Reassembly {
         debug_assert!(start < end);
         self.arrivals += 1;
         // First range that touches or follows; ranges that touch are merged.
-        let first = self.held.partition_point(|h| h.end < start);
+        let first = match self.held.back() {
+            Some(last) if last.end >= start => self.held.partition_point(|h| h.end < start),
+            _ => self.held.len(),
+        };
         let mut last = first;
         let mut merged = Held { start, end, touched: self.arrivals };
         let mut known = 0;
@@ -81,11 +90,11 @@ impl Reassembly {
     #[inline]
     pub fn take_in_order(&mut self, nxt: u64) -> u64 {
         let mut nxt = nxt;
-        while let Some(h) = self.held.first().filter(|h| h.start <= nxt) {
+        while let Some(h) = self.held.front().filter(|h| h.start <= nxt) {
             nxt = nxt.max(h.end);
             let start = h.start;
             self.bytes -= h.end - start;
-            self.held.remove(0);
+            self.held.pop_front();
             self.recent.retain(|r| r.0 != start);
             self.refill_recent();
         }
@@ -138,7 +147,7 @@ mod tests {
 
     /// What [`Reassembly::blocks`] is to give, by a sort of all that is held.
     fn most_recent(r: &Reassembly) -> Vec<(u64, u64)> {
-        let mut held = r.held.to_vec();
+        let mut held: Vec<Held> = r.held.iter().copied().collect();
         held.sort_by_key(|h| std::cmp::Reverse(h.touched));
         held.iter().take(4).map(|h| (h.start, h.end)).collect()
     }
@@ -182,7 +191,7 @@ mod tests {
                 slice.fill(true);
                 prop_assert_eq!(r.insert(start, start + len), new);
                 prop_assert_eq!(r.bytes(), octets.iter().filter(|&&o| o).count() as u64);
-                prop_assert!(r.held.windows(2).all(|w| w[0].end < w[1].start));
+                prop_assert!(r.held.iter().zip(r.held.iter().skip(1)).all(|(a, b)| a.end < b.start));
                 prop_assert_eq!(blocks(&r), most_recent(&r));
             }
             octets[0] = true;

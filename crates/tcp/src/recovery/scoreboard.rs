@@ -24,6 +24,9 @@ pub struct Scoreboard {
     rescue: Option<u64>,
     dup_threshold: u32,
     mss: u64,
+    /// [`work_out_edge`](Self::work_out_edge) of the ranges, while there are some. An ACK in
+    /// recovery and the segments that it lets leave ask for it six times.
+    edge: (u64, u64),
 }
 
 /// The next segment to send in loss recovery (NextSeg of RFC 6675 section 4).
@@ -60,7 +63,12 @@ impl Scoreboard {
         if start >= end {
             return 0;
         }
-        let first = self.ranges.partition_point(|r| r.1 < start);
+        // Most blocks are those that were reported last, which are the highest.
+        let first = match self.ranges.back() {
+            Some(last) if last.0 <= start && start <= last.1 => self.ranges.len() - 1,
+            Some(last) if start <= last.1 => self.ranges.partition_point(|r| r.1 < start),
+            _ => self.ranges.len(),
+        };
         // Most blocks repeat those of the ACK before (RFC 2018 section 4).
         if self.ranges.get(first).is_some_and(|r| r.0 <= start && end <= r.1) {
             return 0;
@@ -84,6 +92,7 @@ impl Scoreboard {
         let news = merged.1 - merged.0 - known;
         self.sacked += news;
         self.sacked_below_rxt += self.below_rxt(merged) - below;
+        self.edge = self.work_out_edge();
         news
     }
 
@@ -95,6 +104,14 @@ impl Scoreboard {
     #[inline]
     pub fn advance(&mut self, una: u64) {
         self.una = una;
+        if self.ranges.is_empty() {
+            return;
+        }
+        self.advance_ranges(una);
+        self.edge = self.work_out_edge();
+    }
+
+    fn advance_ranges(&mut self, una: u64) {
         while let Some(&r) = self.ranges.front().filter(|r| r.0 < una) {
             let gone = (r.0, r.1.min(una));
             self.sacked -= gone.1 - gone.0;
@@ -108,7 +125,17 @@ impl Scoreboard {
     }
 
     /// IsLost() as a threshold: what is unSACKed below it is lost. Also the octets SACKed above it.
+    #[inline]
     fn lost_edge(&self) -> (u64, u64) {
+        let edge = match self.ranges.is_empty() {
+            true => (self.una.max(self.lost_below), 0),
+            false => self.edge,
+        };
+        debug_assert_eq!(edge, self.work_out_edge());
+        edge
+    }
+
+    fn work_out_edge(&self) -> (u64, u64) {
         let (mut above, mut count) = (0, 0);
         let mut edge = self.una;
         let enough = u64::from(self.dup_threshold - 1) * self.mss;
@@ -211,6 +238,7 @@ impl Scoreboard {
         self.sacked_below_rxt = 0;
         self.rescue = None;
         self.lost_below = 0;
+        self.edge = self.work_out_edge();
     }
     /// The first retransmission of a recovery ended at `end` (RFC 6675 section 5 step (4.3)).
     pub fn first_resent(&mut self, end: u64) {
@@ -228,6 +256,7 @@ impl Scoreboard {
         }
         self.begin_recovery();
         self.lost_below = max;
+        self.edge = self.work_out_edge();
     }
 
     /// Recovery has ended: pipe is the outstanding data.
