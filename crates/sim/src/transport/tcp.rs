@@ -29,9 +29,9 @@ pub struct Socket {
     delivered: u64,
     /// The application writes while fewer octets are unsent.
     low_water: u64,
-    /// The room of which the application was informed last, and the position of the stream then;
-    /// `None`: it has used this room, or is to be informed again.
-    known: Option<([u64; 3], u64)>,
+    /// The room of which the application was informed last; `None`: it has used this room, or is
+    /// to be informed again.
+    known: Option<u64>,
     /// Initial sequence number.
     isn: Seq,
     /// The number after the highest that was sent.
@@ -176,14 +176,18 @@ impl Socket {
     /// As [`room`](Self::room); notes that the application is informed of it.
     #[inline(always)]
     pub fn inform(&mut self) -> Room {
-        let position = self.endpoint.send_position();
-        if let (Some((before, octets)), Some(now)) = (self.known, position)
-            && before == now
+        // A sender with a backlog, at each ACK: there is nothing of which to inform.
+        if self.endpoint.notsent() >= self.low_water {
+            return Room { octets: 0, known: true };
+        }
+        if !self.endpoint.take_room_moved()
+            && let Some(octets) = self.known
         {
+            debug_assert_eq!(octets, self.room(), "room that has changed unseen");
             return Room { octets, known: true };
         }
         let octets = self.room();
-        self.known = position.map(|position| (position, octets));
+        self.known = Some(octets);
         Room { octets, known: false }
     }
     #[inline(always)]

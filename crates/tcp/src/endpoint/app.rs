@@ -47,13 +47,11 @@ impl Endpoint {
         self.send.writable(&self.conn)
     }
 
-    /// Offsets of our stream: the octets that are written, sent and acknowledged up to there.
-    /// [`writable`](Self::writable) follows from them until the stream is closed or the send buffer
-    /// is set anew. `None`: it does not, because the send buffer grows by itself.
+    /// False if [`writable`](Self::writable) and [`notsent`](Self::notsent) are as at the last
+    /// call. A segment that reaches a receiver's end changes neither.
     #[inline]
-    pub fn send_position(&self) -> Option<[u64; 3]> {
-        let seq = &self.send.seq;
-        self.send.limits.memory.is_none().then_some([seq.written, seq.max, seq.una])
+    pub const fn take_room_moved(&mut self) -> bool {
+        std::mem::replace(&mut self.send.seq.room_moved, false)
     }
 
     /// The application takes up to `n` octets that are in order (with `manual_read`; otherwise it
@@ -94,6 +92,7 @@ impl Endpoint {
     pub const fn set_send_buffer(&mut self, octets: u64) {
         self.conn.config.buffers.send_buffer = Some(octets);
         self.send.limits.memory = None;
+        self.send.seq.room_moved = true;
     }
 
     /// With segmentation offload: no new packet is begun while this many octets wait to be sent

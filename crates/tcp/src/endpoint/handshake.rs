@@ -151,6 +151,7 @@ impl Handshake {
         seg: &Segment,
     ) {
         send.seq.una = 1;
+        send.seq.room_moved = true;
         receive.last_data_at = now;
         receive.start_measuring(c);
         if c.config.buffers.receive_tuning || c.config.host.window == WindowRule::Linux {

@@ -186,6 +186,7 @@ impl Endpoint {
             // The window of this segment counts, not the SYN's.
             send.seq.take_window(seg, c.negotiated.snd_scale, start, 1);
             send.seq.max_wnd = send.seq.wnd;
+            send.seq.room_moved = true;
             send.update_timers(c, now);
             return true;
         }

@@ -115,6 +115,7 @@ impl Endpoint {
 
     /// Processes the timers that are due; no effect if none is.
     pub fn on_time(&mut self, now: Instant) {
+        self.send.seq.room_moved = true;
         let (c, send) = (&mut self.conn, &mut self.send);
         if c.timers.take_due(Timer::DelayedAck, now) {
             self.receive.ack.on_time(c.rtt.rto.current());

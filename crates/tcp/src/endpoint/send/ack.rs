@@ -39,6 +39,8 @@ impl Sender {
     #[inline(never)]
     fn take_whole_ack<D: Detector>(&mut self, c: &mut Connection, now: Instant, a: Ack<'_>, start: i64) {
         let Ack { seg, ack } = a;
+        // SACKs move it too, where the overhead of packets counts.
+        self.seq.room_moved = true;
         let wnd_before = self.seq.wnd;
         let pending = c.timers.run_for_loss();
         let passed = (ack - self.seq.una as i64).max(0) as u64;

@@ -141,6 +141,7 @@ impl Sender {
         } else {
             let accepted = n.min(self.writable(c));
             self.seq.written += accepted;
+            self.seq.room_moved = true;
             accepted
         };
         self.update_timers(c, now);
@@ -172,6 +173,7 @@ impl Sender {
     /// The application has no more to send.
     pub fn close(&mut self, c: &mut Connection, now: Instant) {
         self.seq.close_requested = true;
+        self.seq.room_moved = true;
         self.seq.take_close(c);
         self.limits.look_at_queue();
         self.update_timers(c, now);

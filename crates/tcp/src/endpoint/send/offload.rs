@@ -142,6 +142,7 @@ impl Sender {
             tail.end += take;
             c.meters.chrono.start(now, Activity::Busy);
             self.seq.written += take;
+            self.seq.room_moved = true;
             copied += take;
             let full = tail.end - from >= goal;
             if copied == n {

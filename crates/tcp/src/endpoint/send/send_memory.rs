@@ -61,10 +61,8 @@ impl SendMemory {
     /// Called after all permitted segments have left (tcp_check_space): a waiting application may
     /// continue when a third of the buffer is free; a buffer smaller than the congestion window
     /// needs grows.
+    #[inline(never)]
     pub fn check(&mut self, c: &Connection, fly: &InFlight, queued: u64) {
-        if self.is_free(queued) {
-            return;
-        }
         if f64::from(by_detector!(fly, D => D::in_flight(fly))) < fly.cc.cwnd().floor() {
             self.expand(c, fly);
         }
@@ -104,8 +102,9 @@ impl Sender {
     pub fn check_space(&mut self, c: &Connection) {
         if self.limits.memory.is_some() {
             let queued = self.memory_queued(c);
-            if let Some(memory) = &mut self.limits.memory {
+            if let Some(memory) = self.limits.memory.as_mut().filter(|memory| !memory.is_free(queued)) {
                 memory.check(c, &self.fly, queued);
+                self.seq.room_moved = true;
             }
         }
     }

@@ -25,6 +25,8 @@ pub struct SendSequence {
     /// SND.WL1 (offset in the peer's stream) and SND.WL2.
     pub wl1: i64,
     pub wl2: u64,
+    /// Something has changed on which the room for writes depends, since it was read last.
+    pub room_moved: bool,
 }
 
 impl SendSequence {
@@ -40,6 +42,7 @@ impl SendSequence {
             max_wnd: 0,
             wl1: 0,
             wl2: 0,
+            room_moved: true,
         }
     }
 
@@ -126,6 +129,7 @@ impl SendSequence {
     pub const fn sent(&mut self, stop: u64) {
         self.nxt = stop;
         self.max = stop;
+        self.room_moved = true;
     }
 
     /// SND.WND from segments that are not older than the last that set it (RFC 9293 section
@@ -134,7 +138,10 @@ impl SendSequence {
     pub fn take_window(&mut self, seg: &Segment, scale: u8, start: i64, ack: u64) {
         if self.wl1 < start || (self.wl1 == start && self.wl2 <= ack) {
             self.wnd = u64::from(seg.window) << scale;
-            self.max_wnd = self.max_wnd.max(self.wnd);
+            if self.wnd > self.max_wnd {
+                self.max_wnd = self.wnd;
+                self.room_moved = true;
+            }
             self.wl1 = start;
             self.wl2 = ack;
         }
