@@ -58,6 +58,7 @@ impl Endpoint {
     /// has them already). Returns how many. A window that opens enough is announced (RFC 9293
     /// section 3.8.6.2.2).
     pub fn read(&mut self, now: Instant, n: u64) -> u64 {
+        self.send.spent = false;
         self.receive.read(&self.conn, now, n)
     }
 
@@ -75,6 +76,7 @@ impl Endpoint {
     /// The application has no more data to send: a FIN follows the data. Data of the peer is still
     /// received.
     pub fn close(&mut self, now: Instant) {
+        self.send.spent = false;
         match self.conn.state {
             State::Listen | State::SynSent => {
                 self.conn.step(Input::Close);
@@ -137,6 +139,7 @@ impl Endpoint {
 
     /// Ends the connection at once with a reset (RFC 9293 section 3.10.5).
     pub fn abort(&mut self, now: Instant) {
+        self.send.spent = false;
         let tell = self.conn.state.is_synchronized() || self.conn.state == State::SynReceived;
         let tell = tell && !matches!(self.conn.state, State::TimeWait);
         if self.conn.state != State::Closed {

@@ -13,6 +13,7 @@ impl Endpoint {
     /// Processes a segment that arrives. No segment causes a panic.
     pub fn handle_segment(&mut self, now: Instant, seg: &Segment) {
         self.conn.meters.counters.segments_received += 1;
+        self.send.spent = false;
         match self.conn.state {
             State::Closed => self.reset = reset_for(seg).or(self.reset),
             State::Listen => self.in_listen(now, seg),

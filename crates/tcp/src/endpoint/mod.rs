@@ -94,6 +94,7 @@ impl Endpoint {
 
     /// Processes a hint about the last hop that did not arrive in an ACK's option.
     pub fn handle_hint(&mut self, hint: &Hint) {
+        self.send.spent = false;
         self.send.take_hint(&self.conn, hint);
     }
 
@@ -115,7 +116,7 @@ impl Endpoint {
 
     /// Processes the timers that are due; no effect if none is.
     pub fn on_time(&mut self, now: Instant) {
-        self.send.seq.room_moved = true;
+        (self.send.spent, self.send.seq.room_moved) = (false, true);
         let (c, send) = (&mut self.conn, &mut self.send);
         if c.timers.take_due(Timer::DelayedAck, now) {
             self.receive.ack.on_time(c.rtt.rto.current());

@@ -11,7 +11,21 @@ impl Endpoint {
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         // Half of the calls find nothing, most of them at a receiver: this is tested in the caller.
-        if self.is_at_rest() { None } else { self.next_segment(now) }
+        if self.is_at_rest() || self.is_spent(now) { None } else { self.next_segment(now) }
+    }
+
+    /// The call after the segment that used up the congestion window, without input between.
+    #[inline(always)]
+    fn is_spent(&mut self, now: Instant) -> bool {
+        if !std::mem::take(&mut self.send.spent) || self.receive.ack.is_due() {
+            return false;
+        }
+        if cfg!(debug_assertions) {
+            let next = self.next_segment(now);
+            assert!(next.is_none(), "no segment may leave, but {next:?} does");
+        }
+        self.send.check_space(&self.conn);
+        true
     }
 
     /// All that was to be sent is acknowledged, no ACK is due, and nothing else waits.
@@ -41,6 +55,7 @@ impl Endpoint {
             && let Some(segment) = send.limits.pop_cut()
         {
             c.meters.counters.segments_sent += 1;
+            send.spent = send.is_queue_spent();
             return Some(segment);
         }
         if c.ecn.old_ack.is_some() {

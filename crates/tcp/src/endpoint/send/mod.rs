@@ -57,6 +57,9 @@ pub(super) struct Sender {
     pub override_sws: bool,
     /// Our FIN is sent again with the ACK that is due.
     pub fin_again: bool,
+    /// The segment that left last has used up the congestion window: until the next input no other
+    /// one may leave.
+    pub spent: bool,
     /// The newest notice in the peer's ACKs.
     last_notice: u8,
 }
@@ -100,6 +103,7 @@ impl Sender {
             probe_due: false,
             override_sws: false,
             fin_again: false,
+            spent: false,
             last_notice: 0,
         }
     }

@@ -242,7 +242,21 @@ impl Sender {
             let urge = if self.limits.corked { Urge::Cork } else { Urge::AsSet };
             self.cut_packets(c, r, now, urge, u32::MAX);
         }
-        self.limits.queue.as_mut()?.out.pop_front()
+        let segment = self.limits.queue.as_mut()?.out.pop_front();
+        self.spent = segment.is_some() && self.is_queue_spent();
+        segment
+    }
+
+    /// True if all segments that were cut have left, and until the next input nothing is cut or
+    /// sent again.
+    pub fn is_queue_spent(&self) -> bool {
+        self.limits.queue.as_ref().is_some_and(|q| q.out.is_empty() && !q.look)
+            && self.fly.recovery.state() == CaState::Open
+            && self.fly.rack.lost == 0
+            && self.seq.nxt == self.seq.max
+            && !self.fly.tlp.due
+            && !self.probe_due
+            && !self.fly.recovery.head_is_due()
     }
 
     /// Retransmits lost segments that were sent as one packet as one packet again, up to `room`

@@ -10,6 +10,7 @@ use super::Sender;
 use super::detector::Detector;
 use super::dispatch::by_detector;
 use crate::config::RttSampling;
+use crate::recovery::CaState;
 use crate::segment::{Flags, Segment};
 
 impl Sender {
@@ -79,6 +80,20 @@ impl Sender {
         self.make_data(c, r, now, start, stop, &mut segment);
         c.ecn.on_new_data(&c.config, &mut segment);
         Some(segment)
+    }
+
+    /// True if a new segment has left and less than a whole one of the congestion window, which
+    /// ends at `cwnd_edge` while no ACK arrives, is left: the rules for small segments hold back
+    /// what follows, because more than that waits and the peer's window ends later. This is the
+    /// state after nearly every ACK of a bulk transfer.
+    #[inline(always)]
+    pub fn is_window_spent(&self, c: &Connection, cwnd_edge: u64) -> bool {
+        let whole = self.seq.max + u64::from(c.negotiated.mss);
+        cwnd_edge < whole
+            && cwnd_edge < self.seq.window_edge()
+            && self.seq.written >= whole
+            && self.fly.recovery.state() == CaState::Open
+            && self.limits.memory.is_none()
     }
 
     fn may_send_small(

@@ -74,7 +74,9 @@ impl Dupack {
         if send.limits.queue.is_some() {
             return send.send_packets(c, r, now);
         }
-        send.send_new(c, r, now, cwnd_edge)
+        let segment = send.send_new(c, r, now, cwnd_edge);
+        send.spent = segment.is_some() && send.is_window_spent(c, cwnd_edge);
+        segment
     }
 
     /// With SACK: step (C) of RFC 6675 section 5.
@@ -92,7 +94,10 @@ impl Dupack {
                 return segment;
             }
         }
-        send.make_new(c, r, now, send.seq.max + room)
+        let cwnd_edge = send.seq.max + room;
+        let segment = send.make_new(c, r, now, cwnd_edge);
+        send.spent = segment.is_some() && send.is_window_spent(c, cwnd_edge);
+        segment
     }
 
     fn resend_by_scoreboard(
