@@ -95,6 +95,12 @@ impl Wake {
         self.pending = Some(at);
     }
 
+    /// When the pending event is due; [`Instant::MAX`] without one.
+    #[inline(always)]
+    pub fn pending(&self) -> Instant {
+        self.pending.unwrap_or(Instant::MAX)
+    }
+
     /// Takes the event of `now`. Returns false if the event is void because an earlier one has
     /// replaced it.
     #[inline]

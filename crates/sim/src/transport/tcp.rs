@@ -221,7 +221,8 @@ impl Socket {
     }
     #[inline(always)]
     pub fn set_clock(&mut self, queue: &mut EventQueue<Event>, event: Event) {
-        self.wake.ensure(queue, self.endpoint.poll_at(), event);
+        let pending = self.wake.pending();
+        self.wake.ensure(queue, self.endpoint.poll_at_before(pending), event);
     }
     #[inline(always)]
     pub fn fault(&mut self) -> Option<Fault> {

@@ -114,6 +114,18 @@ impl Endpoint {
         (at != Instant::MAX).then_some(at)
     }
 
+    /// As [`poll_at`](Self::poll_at), if that is before `at`; else `None`. Mostly nothing has been
+    /// set to a time before `at`, and the timers are not compared.
+    #[inline]
+    pub fn poll_at_before(&mut self, at: Instant) -> Option<Instant> {
+        if self.conn.timers.bound() >= at {
+            debug_assert!(self.poll_at().is_none_or(|first| first >= at), "a bound above a timer");
+            return None;
+        }
+        self.conn.timers.tighten_bound();
+        self.poll_at().filter(|first| *first < at)
+    }
+
     /// Processes the timers that are due; no effect if none is.
     pub fn on_time(&mut self, now: Instant) {
         (self.send.spent, self.send.seq.room_moved) = (false, true);

@@ -33,13 +33,16 @@ const TIMERS: usize = Timer::Pacing as usize + 1;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timers {
     at: [Instant; TIMERS],
+    /// None of them expires before this: the earliest time that was set since they were last
+    /// compared.
+    bound: Instant,
     clock: jiffies::Timers,
 }
 
 impl Timers {
     /// None runs.
     pub const fn new(clock: jiffies::Timers) -> Timers {
-        Timers { at: [Instant::MAX; TIMERS], clock }
+        Timers { at: [Instant::MAX; TIMERS], bound: Instant::MAX, clock }
     }
 
     /// The kernel's clock.
@@ -67,8 +70,21 @@ impl Timers {
 
     /// Starts the timer, to expire at exactly this time.
     #[inline]
-    pub const fn set(&mut self, timer: Timer, at: Instant) {
+    pub fn set(&mut self, timer: Timer, at: Instant) {
         self.at[timer as usize] = at;
+        self.bound = self.bound.min(at);
+    }
+
+    /// A time before which none expires. Timers that are restarted later and later, as at each ACK,
+    /// do not move it.
+    #[inline]
+    pub const fn bound(&self) -> Instant {
+        self.bound
+    }
+
+    /// Compares them: the bound is then the first to expire, [`Timer::Pacing`] included.
+    pub fn tighten_bound(&mut self) {
+        self.bound = self.first().min(self.at(Timer::Pacing));
     }
 
     #[inline]
@@ -126,5 +142,44 @@ impl Timers {
         let pacing = self.at(Timer::Pacing);
         self.at = [Instant::MAX; TIMERS];
         self.set(Timer::Pacing, pacing);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jiffies::{KernelClock, Wheel};
+    use proptest::prelude::*;
+
+    const ALL: [Timer; TIMERS] = [
+        Timer::Retransmission,
+        Timer::Reordering,
+        Timer::LossProbe,
+        Timer::Persist,
+        Timer::TimeWait,
+        Timer::DelayedAck,
+        Timer::Read,
+        Timer::Pacing,
+    ];
+
+    proptest! {
+        #[test]
+        fn no_timer_expires_before_the_bound_and_one_at_it_once_they_are_compared(
+            steps in proptest::collection::vec((0usize..TIMERS, proptest::option::of(0u64..50)), 1..60)
+        ) {
+            let mut timers = Timers::new(jiffies::Timers::new(KernelClock::Exact, Wheel::Levels));
+            for (i, (timer, at)) in steps.into_iter().enumerate() {
+                match at {
+                    Some(at) => timers.set(ALL[timer], Instant(at)),
+                    None => timers.stop(ALL[timer]),
+                }
+                let first = ALL.map(|timer| timers.at(timer)).into_iter().min().unwrap();
+                prop_assert!(timers.bound() <= first);
+                if i % 5 == 4 {
+                    timers.tighten_bound();
+                    prop_assert_eq!(timers.bound(), first);
+                }
+            }
+        }
     }
 }
