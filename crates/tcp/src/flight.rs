@@ -123,6 +123,14 @@ impl Flight {
         s.transmissions = s.transmissions.saturating_add(1);
     }
 
+    /// SND.UNA moves to the end of the oldest record, which leaves.
+    #[inline]
+    pub fn pop(&mut self) {
+        if let Some(s) = self.ring.pop_front() {
+            self.retransmitted -= u32::from(s.transmissions > 1);
+        }
+    }
+
     /// SND.UNA moves to `una`: records below leave, one that is cut by it keeps its rest.
     #[inline]
     pub fn advance(&mut self, una: u64) -> Acked {

@@ -114,7 +114,7 @@ macro_rules! passed_on {
     (@of $Trait:ident {$($done:tt)*}) => {
         impl $Trait for Cc { $($done)* }
     };
-    // Called several times per segment: the default algorithm without a jump table.
+    // Called several times per segment: the usual algorithms without a jump table.
     (@of $Trait:ident {$($done:tt)*} $(#[$_doc:meta])* fn cwnd(&$s:ident) -> f64; $($rest:tt)*) => {
         passed_on! {
             @of $Trait
@@ -122,7 +122,11 @@ macro_rules! passed_on {
                 $($done)*
                 #[inline]
                 fn cwnd(&$s) -> f64 {
-                    if let Cc::Reno(cc) = $s { cc.cwnd() } else { $s.cwnd_of_any() }
+                    match $s {
+                        Cc::Reno(cc) => cc.cwnd(),
+                        Cc::Cubic(cc) => cc.cwnd(),
+                        _ => $s.cwnd_of_any(),
+                    }
                 }
             }
             $($rest)*

@@ -187,6 +187,32 @@ impl Rack {
         if m.sacked {
             return;
         }
+        let mark = *m;
+        (m.lost, m.resent) = (false, false);
+        self.note_delivered(g, &mark, &s);
+    }
+
+    /// The oldest segment is delivered, if no SACK has reported it before, and leaves.
+    #[inline]
+    pub fn deliver_oldest(&mut self, g: &mut AckDigest, s: &Delivered) {
+        if let Some(m) = self.marks.pop_front() {
+            if m.sacked {
+                self.sacked -= 1;
+                self.lost -= u32::from(m.lost);
+                self.resent -= u32::from(m.resent);
+            } else {
+                self.note_delivered(g, &m, s);
+                self.packets -= u32::from(!m.joined);
+            }
+            self.cut_before(0);
+            self.pending.pop();
+        }
+        self.search_from = self.search_from.saturating_sub(1);
+    }
+
+    /// The segment of a mark is delivered, for the first time.
+    #[inline]
+    fn note_delivered(&mut self, g: &mut AckDigest, m: &Mark, s: &Delivered) {
         g.segments += 1;
         g.octets += s.octets;
         let once = s.transmissions == 1;
@@ -206,7 +232,6 @@ impl Rack {
         }
         self.lost -= u32::from(m.lost);
         self.resent -= u32::from(m.resent);
-        (m.lost, m.resent) = (false, false);
         // RFC 8985 section 6.2 step 2: an ACK sooner than the smallest round trip is the
         // original's. Like Linux, and unlike the RFC, this does not test the timestamp echo too.
         let rtt = s.now.since(s.at);
@@ -229,6 +254,7 @@ impl Rack {
     }
 
     /// The packet that segment `i` belongs to is cut before it.
+    #[inline]
     pub fn cut_before(&mut self, i: usize) {
         if let Some(m) = self.marks.get_mut(i).filter(|m| m.joined) {
             m.joined = false;

@@ -417,7 +417,8 @@ impl Sender {
             if let Some(mark) = self.fly.rack.marks.back_mut() {
                 mark.pushed = last && cut.push;
             }
-            let mut segment = self.emit_data(c, r, now, at, end);
+            let mut segment = Segment::default();
+            self.make_data(c, r, now, at, end, &mut segment);
             segment.flags.set(Flags::PSH, push);
             c.ecn.on_new_data(&c.config, &mut segment);
             if let Some(q) = self.limits.queue.as_mut() {

@@ -194,8 +194,9 @@ impl Sender {
         segment
     }
 
+    /// As [`emit_data`](Self::emit_data), into a segment that its caller has created.
     #[inline(always)]
-    fn make_data(
+    pub fn make_data(
         &mut self,
         c: &mut Connection,
         r: &mut Receiver,

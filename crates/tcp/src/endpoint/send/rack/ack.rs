@@ -6,6 +6,7 @@ use lasthop_units::Duration;
 use super::super::detector::{Ack, LossRecovery};
 use crate::cc::{AckSample, CongestionControl, Signal};
 use crate::endpoint::rtt::echoed_time;
+use crate::flight::Sent;
 use crate::recovery::{AckDigest, CaState, Delivered};
 
 impl LossRecovery<'_> {
@@ -29,25 +30,32 @@ impl LossRecovery<'_> {
                 }
                 d.original |= self.fly.rack.high >= s.end;
             }
-            self.deliver(next, d);
+            let delivered = self.delivered(&s);
+            self.fly.rack.delivered(d, next, delivered);
             self.fly.rack.mark_sacked(next);
             d.news = true;
         }
         self.fly.rack.cut_before(after);
     }
 
-    pub(super) fn deliver(&mut self, i: usize, d: &mut AckDigest) {
-        let Some(&s) = self.fly.flight.get(i) else { return };
-        let min_rtt = self.conn.rtt.min.unwrap_or(Duration::ZERO);
-        let delivered = Delivered {
+    /// The oldest segment, `s`, is acknowledged and leaves.
+    #[inline]
+    pub(super) fn deliver_oldest(&mut self, s: &Sent, d: &mut AckDigest) {
+        let delivered = self.delivered(s);
+        self.fly.rack.deliver_oldest(d, &delivered);
+        self.fly.flight.pop();
+    }
+
+    #[inline]
+    fn delivered(&self, s: &Sent) -> Delivered {
+        Delivered {
             now: self.now,
             at: s.at,
             end: s.end,
             octets: u64::from(s.octets()),
             transmissions: s.transmissions,
-            min_rtt,
-        };
-        self.fly.rack.delivered(d, i, delivered);
+            min_rtt: self.conn.rtt.min.unwrap_or(Duration::ZERO),
+        }
     }
 
     /// What the sender makes of an ACK: tcp_ack's second half.

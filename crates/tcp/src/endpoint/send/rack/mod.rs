@@ -92,9 +92,7 @@ impl Detector for RackTlp {
                 d.acked_from.get_or_insert(s.start());
                 d.original |= x.fly.rack.high >= s.end;
             }
-            x.deliver(0, d);
-            x.fly.rack.pop();
-            x.fly.flight.advance(s.end);
+            x.deliver_oldest(&s, d);
         }
         x.fly.flight.advance(ack);
         x.fly.recovery.board_mut().advance(ack);
