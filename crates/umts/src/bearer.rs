@@ -220,10 +220,10 @@ impl Bearer {
     ) {
         let end = direction.sender().peer();
         let dch = &mut self.dch[direction.index()];
-        while let Some(pdus) = dch.arrived(now) {
-            for pdu in &pdus {
+        while let Some(mut pdus) = dch.arrived(now) {
+            for pdu in pdus.drain(..) {
                 if self.notes {
-                    let octets = octets(pdu, dch.config(), self.header);
+                    let octets = octets(&pdu, dch.config(), self.header);
                     out.noted.push(NotedPdu {
                         at: now,
                         direction,
@@ -233,7 +233,7 @@ impl Bearer {
                     });
                 }
                 if let Some(journeys) = &mut self.journeys {
-                    pieces_of(pdu).for_each(|piece| journeys.arrived(now, &piece));
+                    pieces_of(&pdu).for_each(|piece| journeys.arrived(now, &piece));
                 }
                 self.rlc[end.index()].receive(now, pdu, &mut self.scratch);
             }

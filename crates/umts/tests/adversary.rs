@@ -148,7 +148,7 @@ impl Pair {
                     assert_eq!(octets.len(), layout.payload as usize + 2);
                     pdu = codec::decode_am(&octets, layout).expect("own octets");
                 }
-                self.ends[1 - end].receive(now, &pdu, &mut self.out);
+                self.ends[1 - end].receive(now, pdu, &mut self.out);
                 self.settle(1 - end);
             }
         }

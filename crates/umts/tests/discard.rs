@@ -67,17 +67,17 @@ fn an_obsolete_order_does_not_move_the_window_forward() {
     let mut out = Output::default();
     for lsn in (1..=2300).step_by(100) {
         for pdu in pull(&mut sender, NOW, 100, &mut out) {
-            receiver.receive(NOW, &pdu, &mut out);
+            receiver.receive(NOW, pdu.clone(), &mut out);
         }
-        sender.receive(NOW, &status(&[Sufi::Ack(AmSn::new(lsn + 99))]), &mut out);
+        sender.receive(NOW, status(&[Sufi::Ack(AmSn::new(lsn + 99))]), &mut out);
     }
     assert_eq!(out.delivered.len(), 2300);
     let order = Sufi::Mrw { beyond_window: false, sns: smallvec![AmSn::new(22)], n_length: 1 };
-    receiver.receive(NOW, &status(&[order]), &mut out);
+    receiver.receive(NOW, status(&[order]), &mut out);
     let answer = sufis(&pull(&mut receiver, NOW, 4, &mut out));
     assert!(answer.contains(&Sufi::MrwAck { n: 0, sn: AmSn::new(2300) }), "{answer:?}");
     for pdu in pull(&mut sender, NOW, 1, &mut out) {
-        receiver.receive(NOW, &pdu, &mut out);
+        receiver.receive(NOW, pdu.clone(), &mut out);
     }
     assert_eq!(out.delivered.len(), 2301, "PDU 2300 is the next of the window");
 }
@@ -89,11 +89,11 @@ fn an_acknowledgement_ends_the_discard() {
     let mut sender = entity(config(), &[39; 4]);
     let mut out = Output::default();
     assert_eq!(data_sns(&pull(&mut sender, NOW, 3, &mut out)), [0, 1, 2]);
-    sender.receive(NOW, &missing(&[0], 3), &mut out);
+    sender.receive(NOW, missing(&[0], 3), &mut out);
     let order = Sufi::Mrw { beyond_window: false, sns: smallvec![AmSn::new(1)], n_length: 0 };
     assert_eq!(sufis(&pull(&mut sender, NOW, 1, &mut out)), [order]);
     assert!(out.dropped.is_empty(), "the receiver may still deliver SDU 0");
-    sender.receive(NOW, &status(&[Sufi::Ack(AmSn::new(3))]), &mut out);
+    sender.receive(NOW, status(&[Sufi::Ack(AmSn::new(3))]), &mut out);
     assert_eq!(out.dropped.iter().map(|d| (d.0.serial, d.1)).collect::<Vec<_>>(), [(0, DropCause::MaxDat)]);
     // Timer_MRW does not run any more: only the new PDU is sent.
     let later = NOW + Duration::from_secs(1);
@@ -109,14 +109,14 @@ fn a_pdu_waits_for_its_discard_and_is_not_sent_meanwhile() {
     let mut sender = entity(config(), &[39; 4]);
     let mut out = Output::default();
     pull(&mut sender, NOW, 4, &mut out);
-    sender.receive(NOW, &missing(&[0], 2), &mut out);
+    sender.receive(NOW, missing(&[0], 2), &mut out);
     pull(&mut sender, NOW, 1, &mut out);
-    sender.receive(NOW, &missing(&[0, 2], 4), &mut out);
+    sender.receive(NOW, missing(&[0, 2], 4), &mut out);
     assert!(pull(&mut sender, NOW, 4, &mut out).is_empty(), "beyond MaxDAT");
-    sender.receive(NOW, &status(&[Sufi::MrwAck { n: 0, sn: AmSn::new(2) }]), &mut out);
+    sender.receive(NOW, status(&[Sufi::MrwAck { n: 0, sn: AmSn::new(2) }]), &mut out);
     let order = Sufi::Mrw { beyond_window: false, sns: smallvec![AmSn::new(3)], n_length: 0 };
     assert_eq!(sufis(&pull(&mut sender, NOW, 4, &mut out)), [order]);
-    sender.receive(NOW, &status(&[Sufi::MrwAck { n: 0, sn: AmSn::new(4) }]), &mut out);
+    sender.receive(NOW, status(&[Sufi::MrwAck { n: 0, sn: AmSn::new(4) }]), &mut out);
     assert_eq!(out.dropped.iter().map(|d| d.0.serial).collect::<Vec<_>>(), [0, 2]);
     assert!(sender.is_drained());
 }
@@ -130,13 +130,13 @@ fn an_order_delivers_what_is_complete() {
     let mut out = Output::default();
     let pdus = pull(&mut sender, NOW, 5, &mut out);
     for i in [0, 2] {
-        receiver.receive(NOW, &pdus[i], &mut out);
+        receiver.receive(NOW, pdus[i].clone(), &mut out);
     }
     assert_eq!(serials(&out.delivered), [0]);
     let order = Sufi::Mrw { beyond_window: false, sns: smallvec![AmSn::new(4)], n_length: 0 };
-    receiver.receive(NOW, &status(&[order]), &mut out);
+    receiver.receive(NOW, status(&[order]), &mut out);
     assert_eq!(serials(&out.delivered), [0, 3]);
-    receiver.receive(NOW, &pdus[4], &mut out);
+    receiver.receive(NOW, pdus[4].clone(), &mut out);
     assert_eq!(serials(&out.delivered), [0, 3, 5]);
 }
 
@@ -149,16 +149,16 @@ fn a_half_sent_sdu_costs_a_sequence_number() {
     let mut receiver = entity(config(), &[]);
     let mut out = Output::default();
     let pdus = pull(&mut sender, NOW, 2, &mut out);
-    pdus.iter().for_each(|pdu| receiver.receive(NOW, pdu, &mut out));
-    sender.receive(NOW, &missing(&[0], 2), &mut out);
+    pdus.iter().for_each(|pdu| receiver.receive(NOW, pdu.clone(), &mut out));
+    sender.receive(NOW, missing(&[0], 2), &mut out);
     let sent = pull(&mut sender, NOW, 2, &mut out);
     let order = Sufi::Mrw { beyond_window: false, sns: smallvec![AmSn::new(3)], n_length: 0 };
     assert_eq!((sufis(&sent), data_sns(&sent)), (vec![order], vec![3]));
-    sender.receive(NOW, &status(&[Sufi::MrwAck { n: 0, sn: AmSn::new(2) }]), &mut out);
+    sender.receive(NOW, status(&[Sufi::MrwAck { n: 0, sn: AmSn::new(2) }]), &mut out);
     assert!(out.dropped.is_empty());
     // The new PDU overtakes the order: its octets are not those of SDU 0.
-    receiver.receive(NOW, &sent[1], &mut out);
+    receiver.receive(NOW, sent[1].clone(), &mut out);
     assert!(out.delivered.is_empty());
-    receiver.receive(NOW, &sent[0], &mut out);
+    receiver.receive(NOW, sent[0].clone(), &mut out);
     assert_eq!(serials(&out.delivered), [1]);
 }

@@ -158,15 +158,16 @@ impl Rlc {
     }
     /// Receives a PDU from lower layers.
     #[inline]
-    pub fn receive(&mut self, now: Instant, pdu: &Pdu, out: &mut Output) {
+    pub fn receive(&mut self, now: Instant, pdu: Pdu, out: &mut Output) {
         match (self, pdu) {
             (Rlc::Am(e), pdu) => e.receive(now, pdu, out),
-            (Rlc::Um(e), Pdu::Um(pdu)) => e.receive(pdu, out),
-            (Rlc::Tm(e), Pdu::Tm(sdu)) => e.receive(*sdu, out),
+            (Rlc::Um(e), Pdu::Um(pdu)) => e.receive(&pdu, out),
+            (Rlc::Tm(e), Pdu::Tm(sdu)) => e.receive(sdu, out),
             (entity, pdu) => debug_assert!(false, "{pdu:?} at {entity:?}"),
         }
     }
     /// When a timer expires next.
+    #[inline]
     pub fn poll_at(&self, now: Instant) -> Option<Instant> {
         match self {
             Rlc::Am(e) => e.poll_at(now),

@@ -152,6 +152,7 @@ impl AmEntity {
         }
     }
 
+    #[inline]
     fn status_due(&self, now: Instant) -> bool {
         self.rx.report.is_due(now)
             || self.mrw_ack.is_some()
@@ -161,7 +162,8 @@ impl AmEntity {
 
     /// Appends at most `room` STATUS PDUs: those with MRW and MRW_ACK, and the report if it is due.
     fn pull_status(&mut self, now: Instant, room: usize, pdus: &mut Vec<Pdu>) {
-        if room == 0 {
+        // In most TTIs there is none.
+        if room == 0 || !self.status_due(now) {
             return;
         }
         let mut first = StatusPdu::default();
@@ -207,21 +209,23 @@ impl AmEntity {
     }
 
     /// Receives a PDU from lower layers.
-    pub fn receive(&mut self, now: Instant, pdu: &Pdu, out: &mut Output) {
+    #[inline]
+    pub fn receive(&mut self, now: Instant, pdu: Pdu, out: &mut Output) {
         match pdu {
-            Pdu::Reset(r) => self.on_reset(r, out),
-            Pdu::ResetAck(r) => self.on_reset_ack(r, out),
+            Pdu::Reset(r) => self.on_reset(&r, out),
+            Pdu::ResetAck(r) => self.on_reset_ack(&r, out),
             // Clause 11.4.2: during a pending reset all other PDUs are ignored.
             _ if self.reset.is_pending() => {}
             Pdu::Data(data) => {
-                let delivered = out.delivered.len();
-                self.rx.receive(now, data, out, &mut self.stats);
+                let (delivered, piggyback) = (out.delivered.len(), data.piggyback);
+                let (label, segments) = ((data.sn, data.hfn, data.poll), data.segments);
+                self.rx.receive(now, label, segments, out, &mut self.stats);
                 self.count_delivered(out, delivered);
-                if let Some(status) = &data.piggyback {
-                    self.on_status(now, status, out);
+                if let Some(status) = piggyback {
+                    self.on_status(now, &status, out);
                 }
             }
-            Pdu::Status(status) => self.on_status(now, status, out),
+            Pdu::Status(status) => self.on_status(now, &status, out),
             Pdu::Um(_) | Pdu::Tm(_) => debug_assert!(false, "{pdu:?} is no PDU of acknowledged mode"),
         }
     }
@@ -294,6 +298,7 @@ impl AmEntity {
     }
 
     /// When a timer expires next.
+    #[inline]
     pub fn poll_at(&self, now: Instant) -> Option<Instant> {
         if self.reset.is_pending() {
             return self.reset.poll_at();

@@ -16,6 +16,8 @@ pub(super) struct Poller {
     /// PDUs since the last poll by Poll_Window.
     since_window_poll: u32,
     above_window: bool,
+    /// [`least_above`] of the window of this size.
+    least_above: (u32, u64),
     /// Expiry of Timer_Poll.
     timer_poll: Option<Instant>,
     /// VT(S) when the last poll was sent.
@@ -50,6 +52,7 @@ impl Poller {
             vt_sdu: 0,
             since_window_poll: 0,
             above_window: false,
+            least_above: (0, 0),
             timer_poll: None,
             vt_s_at_poll: 0,
             prohibited_until: Instant::ZERO,
@@ -58,6 +61,7 @@ impl Poller {
     }
 
     /// Decides the P bit of a PDU that is being sent now.
+    #[inline(always)] // one caller
     pub fn decide(&mut self, now: Instant, cfg: &AmConfig, o: &Occasion) -> bool {
         let mut poll = (cfg.poll_last_pdu && o.last_new)
             || (cfg.poll_last_retransmission && o.last_retransmission)
@@ -90,7 +94,7 @@ impl Poller {
     /// Clause 9.6 d: poll when J = (VT(S) - VT(A)) / VT(WS) >= Poll_Window, here repeated every
     /// `poll_window_repeat` PDUs and with the last PDU that the window allows.
     fn window_poll(&mut self, cfg: &AmConfig, o: &Occasion) -> bool {
-        let above = is_above(cfg, o.in_use, o.window);
+        let above = self.is_above(cfg, o.in_use, o.window);
         self.since_window_poll += 1;
         let again = self.since_window_poll >= cfg.poll_window_repeat || o.in_use >= o.window.into();
         let due = above && (!self.above_window || again);
@@ -99,6 +103,15 @@ impl Poller {
             self.since_window_poll = 0;
         }
         due
+    }
+
+    /// J >= Poll_Window (clause 9.6 d).
+    #[inline(always)]
+    fn is_above(&mut self, cfg: &AmConfig, in_use: u64, window: u32) -> bool {
+        if self.least_above.0 != window {
+            self.least_above = (window, least_above(cfg, window));
+        }
+        in_use >= self.least_above.1
     }
 
     fn sent(&mut self, now: Instant, cfg: &AmConfig, vt_s: u64) {
@@ -129,7 +142,7 @@ impl Poller {
         window: u32,
         is_missing: impl Fn(u64) -> bool,
     ) {
-        self.above_window &= is_above(cfg, vt_s - vt_a, window);
+        self.above_window &= self.is_above(cfg, vt_s - vt_a, window);
         if vt_a >= self.vt_s_at_poll || is_missing(self.vt_s_at_poll - 1) {
             self.timer_poll = None;
         }
@@ -161,7 +174,30 @@ impl Poller {
     }
 }
 
-/// J >= Poll_Window (clause 9.6 d).
-fn is_above(cfg: &AmConfig, in_use: u64, window: u32) -> bool {
-    cfg.poll_window.0 > 0.0 && in_use as f64 >= cfg.poll_window.0 * f64::from(window)
+/// The least number of PDUs in use at which J >= Poll_Window (clause 9.6 d), for a window of at
+/// least one PDU.
+#[cold]
+fn least_above(cfg: &AmConfig, window: u32) -> u64 {
+    if cfg.poll_window.0 > 0.0 { (cfg.poll_window.0 * f64::from(window)).ceil() as u64 } else { u64::MAX }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_units::Ratio;
+
+    /// J = (VT(S) - VT(A)) / VT(WS), compared as it is defined.
+    #[test]
+    fn the_number_in_use_is_above_as_the_share_is() {
+        for share in [0.0, 0.001, 0.1, 0.3, 0.5, 0.7, 0.99, 1.0] {
+            let cfg = AmConfig { poll_window: Ratio(share), ..AmConfig::default() };
+            let mut poller = Poller::new();
+            for window in [1, 2, 3, 10, 127, 128, 2047, 4095] {
+                for in_use in 0..=u64::from(window) {
+                    let defined = share > 0.0 && in_use as f64 >= share * f64::from(window);
+                    assert_eq!(poller.is_above(&cfg, in_use, window), defined, "{in_use} of {window}");
+                }
+            }
+        }
+    }
 }

@@ -10,7 +10,7 @@ use super::{AmConfig, AmStats};
 use crate::rlc::Output;
 use crate::rlc::bitmap::SnSet;
 use crate::rlc::pdu::{AmSn, DataPdu, Sufi};
-use crate::rlc::segment::{Segments, copy_of};
+use crate::rlc::segment::Segments;
 
 /// Receiver state. Sequence numbers are kept unwrapped, as counts: HFN and SN.
 #[derive(Clone, Debug)]
@@ -53,54 +53,62 @@ impl Rx {
         &self.received
     }
 
-    /// Receives a data PDU.
+    /// Receives a data PDU: its SN, HFN and P bit, and its data field.
     #[inline]
-    pub fn receive(&mut self, now: Instant, pdu: &DataPdu, out: &mut Output, stats: &mut AmStats) {
-        let d = u64::from(pdu.sn.distance_from(AmSn::new(self.vr_r as u32)));
+    pub fn receive(
+        &mut self,
+        now: Instant,
+        (sn, hfn, poll): (AmSn, u32, bool),
+        segments: Segments,
+        out: &mut Output,
+        stats: &mut AmStats,
+    ) {
+        let d = u64::from(sn.distance_from(AmSn::new(self.vr_r as u32)));
         let count = self.vr_r + d;
         // Outside VR(R) <= SN < VR(MR), or of another HFN: a repeated PDU from before the window. A
         // receiver that deciphers it with this count gets invalid data (possible only with windows
         // above 2048).
-        let foreign = pdu.hfn != DataPdu::NO_HFN && u64::from(pdu.hfn) != count >> 12;
+        let foreign = hfn != DataPdu::NO_HFN && u64::from(hfn) != count >> 12;
         if d >= u64::from(self.cfg.rx_window) || foreign || self.received.contains(count) {
             stats.duplicates += 1;
         } else {
             stats.pdus_received += 1;
-            self.accept(count, &pdu.segments, out);
+            self.accept(count, segments, out);
         }
         // Clause 11.3.3: the P bit counts whether or not the PDU was new.
-        if pdu.poll {
+        if poll {
             self.report.trigger();
         }
         self.report.on_pdu(now, &self.cfg);
     }
 
-    fn accept(&mut self, count: u64, segments: &Segments, out: &mut Output) {
+    #[inline(always)] // one caller
+    fn accept(&mut self, count: u64, segments: Segments, out: &mut Output) {
         if count == self.vr_r && self.vr_h == self.vr_r {
-            // In order, while no other PDU waits: the common case.
-            self.deliver(count, segments, out);
+            // In order, while no other PDU waits.
+            self.deliver(count, &segments, out);
             self.vr_r += 1;
             self.vr_h += 1;
             return;
         }
-        if count >= self.vr_h {
-            if count > self.vr_h && self.cfg.missing_pdu_indicator {
-                self.report.trigger();
-            }
-            if self.cfg.in_sequence {
-                let below = (count - self.vr_r) as usize;
-                if self.window.len() < below {
-                    self.window.resize(below, None);
-                }
-                self.window.push_back(Some(copy_of(segments)));
-            }
-            self.vr_h = count + 1;
-        } else if self.cfg.in_sequence {
-            self.window[(count - self.vr_r) as usize] = Some(copy_of(segments));
+        let above = count >= self.vr_h;
+        if above && count > self.vr_h && self.cfg.missing_pdu_indicator {
+            self.report.trigger();
         }
         self.received.insert(count);
         if !self.cfg.in_sequence {
-            self.deliver(count, segments, out);
+            self.deliver(count, &segments, out);
+        } else if above {
+            let below = (count - self.vr_r) as usize;
+            if self.window.len() < below {
+                self.window.resize(below, None);
+            }
+            self.window.push_back(Some(segments));
+        } else {
+            self.window[(count - self.vr_r) as usize] = Some(segments);
+        }
+        if above {
+            self.vr_h = count + 1;
         }
         // While the first PDU of the window is missing, the others wait for it.
         if count == self.vr_r {
