@@ -244,14 +244,14 @@ impl Wlan {
             out.dropped.push((station, end, now, item, DropCause::QueueFull));
             return;
         }
-        let mut lost = std::mem::take(&mut self.lost);
+        let mut dropped = std::mem::take(&mut self.lost.dropped);
         let queue = self.queue(station, end, category);
-        let before = queue.queued();
-        queue.enqueue(now, item, &mut lost.dropped);
-        let after = queue.queued();
+        let before = queue.inside;
+        queue.enqueue(now, item, &mut dropped);
+        let (inside, after) = (queue.inside, queue.queued());
         let queued = &mut self.devices[device].queued[ac];
-        *queued = *queued + after as u32 - before as u32;
-        self.lost = lost;
+        *queued = *queued + inside as u32 - before as u32;
+        self.lost.dropped = dropped;
         self.report_lost(now, station, end, out);
         if self.links[station].associated && after > 0 {
             self.offer(now, station, end, category);
