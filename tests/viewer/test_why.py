@@ -47,7 +47,8 @@ def test_bands_of_causes_zoom_with_the_charts(explained: Results, sheet: Sheet, 
     assert box
     page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 20)
     expect(page.locator(".bar output")).to_contain_text("at ")
-    # The causes of these 5 s are others than those of the run. Their keys come after the pointer, with its readings.
+    # The causes of these 5 s are others than those of the run. Their keys come after the pointer,
+    # with its readings.
     expect(figure.locator("li[data-old]")).to_have_count(0)
     at = pointed(sheet)
     assert low < at < high

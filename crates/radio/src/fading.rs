@@ -202,8 +202,8 @@ impl Fading {
         self.sinusoids.at(cycles, scratch, taps);
     }
 
-    /// The sinusoids for a terminal that travels `cycles` wavelengths in each of equal steps. Phases
-    /// differ by at most 1.2e-10 turns a step ([`Steps`]).
+    /// The sinusoids for a terminal that travels `cycles` wavelengths in each of equal steps.
+    /// Phases differ by at most 1.2e-10 turns a step ([`Steps`]).
     pub fn steps(&self, cycles: f64) -> Steps {
         Steps::new(&self.sinusoids, cycles)
     }
