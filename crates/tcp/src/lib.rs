@@ -65,7 +65,8 @@ pub use registry::{AlgorithmInfo, ProfileInfo, Registry, SettingInfo, registry, 
 pub use relay::Relay;
 pub use sample::CaState;
 pub use segment::{
-    AccEcn, DecodeError, Decoded, Flags, SackBlocks, Segment, SynOptions, Timestamps, checksum_is_right,
+    AccEcn, DecodeError, Decoded, Flags, Rare, RareOptions, SackBlocks, Segment, SynOptions, Timestamps,
+    checksum_is_right,
 };
 pub use snoop::{Snoop, SnoopConfig, SnoopCounters, SnoopOut, Verdict};
 pub use state::{Input, State, TRANSITIONS};

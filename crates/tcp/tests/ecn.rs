@@ -255,7 +255,8 @@ fn the_accecn_option_counts_octets_by_codepoint() {
             let counts = |e: usize| p.ends[e].accurate_octets().unwrap();
             let ([e1, e0, ce], arrived) = (counts(0).0, counts(1).1);
             let data = p.log.iter().filter(|l| l.2.len > 0);
-            let options = p.log.iter().filter(|l| !l.2.flags.has(Flags::SYN) && l.2.accecn.is_some()).count();
+            let options =
+                p.log.iter().filter(|l| !l.2.flags.has(Flags::SYN) && l.2.rare.accecn.is_some()).count();
             if mode == AccEcnOption::Off {
                 assert_eq!(([e1, e0, ce], options), ([0; 3], 0), "{case}");
                 assert!(data.clone().any(|l| l.2.len == 1448), "{case}: the whole MSS is data");
@@ -270,7 +271,10 @@ fn the_accecn_option_counts_octets_by_codepoint() {
                 assert!(l.2.header_len() - 20 + l.2.len <= 1460, "{case}: {:?}", l.2);
             }
             let acks = p.log.iter().filter(|l| l.1 == 1 && !l.2.flags.has(Flags::SYN));
-            assert!(mode == AccEcnOption::Minimum || acks.clone().all(|l| l.2.accecn.is_some()), "{case}");
+            assert!(
+                mode == AccEcnOption::Minimum || acks.clone().all(|l| l.2.rare.accecn.is_some()),
+                "{case}"
+            );
         }
     }
 }
@@ -317,10 +321,10 @@ fn the_handshake_falls_back_step_by_step() {
     p.links[1].loss = 1.0;
     p.connect();
     p.drive(at(900));
-    let first = p.log.iter().find(|l| l.1 == 1).unwrap().2;
-    assert_eq!((flags(&p, 1)[0].as_str(), first.accecn.is_some()), ("S.W", true));
+    let first = &p.log.iter().find(|l| l.1 == 1).unwrap().2;
+    assert_eq!((flags(&p, 1)[0].as_str(), first.rare.accecn.is_some()), ("S.W", true));
     p.drive(at(12_000));
-    let answers: Vec<_> = p.log.iter().filter(|l| l.1 == 1).map(|l| l.2.accecn.is_some()).collect();
+    let answers: Vec<_> = p.log.iter().filter(|l| l.1 == 1).map(|l| l.2.rare.accecn.is_some()).collect();
     assert!(answers[1..].iter().all(|o| !o), "no option on what is sent again: {answers:?}");
     assert!(flags(&p, 1)[2..].iter().all(|f| f == "S."), "{:?}", flags(&p, 1));
 }

@@ -142,7 +142,7 @@ fn apply(e: &mut Endpoint, now: &mut Instant, op: &Operation) {
                 ..Segment::default()
             };
             for (a, b) in blocks {
-                s.sack.push(SeqRange { start: ours(*a), end: ours(*b) });
+                s.rare.change(|o| _ = o.sack.push(SeqRange { start: ours(*a), end: ours(*b) }));
             }
             e.handle_segment(*now, &s);
         }

@@ -97,7 +97,7 @@ impl Script {
         let at = |n: u32| ISN + 1 + n * MSS;
         let mut s = Segment { seq: PEER, ack: at(n), flags, window: 60_000, ..Segment::default() };
         for &(a, b) in blocks {
-            s.sack.push(SeqRange { start: at(a), end: at(b) });
+            s.rare.change(|o| _ = o.sack.push(SeqRange { start: at(a), end: at(b) }));
         }
         s.timestamps = self.stamps.then_some(Timestamps { value: 2, echo: echo + 1 });
         self.e.handle_segment(self.now, &s);

@@ -220,7 +220,7 @@ fn ack_at(e: &mut Endpoint, now: Instant, n: u32, block: (u32, u32)) -> Vec<u32>
     let mut s =
         Segment { seq: Seq(500), ack: at(n), flags: Flags::ACK, window: 60_000, ..Segment::default() };
     if block.0 < block.1 {
-        s.sack.push(SeqRange { start: at(block.0), end: at(block.1) });
+        s.rare.change(|o| _ = o.sack.push(SeqRange { start: at(block.0), end: at(block.1) }));
     }
     e.handle_segment(now, &s);
     let mut out = vec![];

@@ -72,7 +72,7 @@ impl Script {
         let mut s =
             Segment { seq: PEER, ack: at(n), flags: Flags::ACK, window: self.window, ..Segment::default() };
         for &(a, b) in blocks {
-            s.sack.push(SeqRange { start: at(a), end: at(b) });
+            s.rare.change(|o| _ = o.sack.push(SeqRange { start: at(a), end: at(b) }));
         }
         self.e.handle_segment(self.now, &s);
         self.sent()

@@ -103,7 +103,7 @@ fn a_sender_stops_at_its_buffer_while_una_is_stuck() {
                 window: 65_535,
                 ..Segment::default()
             };
-            ack.sack.push(SeqRange { start: Seq(1 + MSS as u32), end: Seq(highest) });
+            ack.rare.change(|o| _ = o.sack.push(SeqRange { start: Seq(1 + MSS as u32), end: Seq(highest) }));
             e.handle_segment(now, &ack);
         }
         u64::from(highest)

@@ -87,8 +87,12 @@ fn a_sender_that_counts_octets_gives_nothing_for_more_parts() {
 fn the_parts_are_equal_and_the_window_does_not_shrink() {
     let mut p = pair(Profile::Ns2, 4, 1, None);
     p.drive(Instant::from_millis(3 * ROUND));
-    let acks: Vec<Segment> =
-        p.log.iter().filter(|(_, from, s)| *from == 1 && !s.flags.has(Flags::SYN)).map(|l| l.2).collect();
+    let acks: Vec<Segment> = p
+        .log
+        .iter()
+        .filter(|(_, from, s)| *from == 1 && !s.flags.has(Flags::SYN))
+        .map(|l| l.2.clone())
+        .collect();
     assert!(acks.len() >= 40, "{}", acks.len());
     for pair in acks.windows(2) {
         assert_eq!(pair[1].ack.distance_from(pair[0].ack), 128);

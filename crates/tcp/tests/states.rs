@@ -304,6 +304,6 @@ fn in_linux_a_fin_discards_the_duplicate_to_report() {
         };
         one.e.handle_segment(one.now, &fin);
         let ack = one.e.poll_transmit(one.now).unwrap();
-        assert_eq!((ack.ack, ack.sack.len()), (Seq(PEER + 1002), blocks));
+        assert_eq!((ack.ack, ack.rare.sack.len()), (Seq(PEER + 1002), blocks));
     }
 }

@@ -28,6 +28,8 @@ pub struct Packet<P> {
     pub dont_fragment: bool,
     /// Whether it carries data, and whether all of that was sent before.
     pub content: Content,
+    /// It goes from end B of its flow to end A.
+    pub reverse: bool,
     /// When the source first passed it to IP: the flow monitor's clock.
     pub sent: Instant,
     /// Which part of the original this is; `None` for a whole packet.
@@ -73,6 +75,7 @@ mod tests {
             size: 3000,
             ecn: Ecn::Ect0,
             content: Content::default(),
+            reverse: false,
             dont_fragment: false,
             sent: Instant(5),
             fragment: None,

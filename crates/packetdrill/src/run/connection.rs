@@ -1,6 +1,8 @@
 //! One connection of the host, and the conversion between its numbers and those of the script.
 
-use lasthop_tcp::{Config, Endpoint, Event, Flags, SackBlocks, Segment, State, SynOptions, Timestamps};
+use lasthop_tcp::{
+    Config, Endpoint, Event, Flags, Rare, RareOptions, SackBlocks, Segment, State, SynOptions, Timestamps,
+};
 use lasthop_units::{Ecn, Instant, Seq, SeqRange};
 
 use crate::script::Packet;
@@ -122,11 +124,9 @@ impl Connection {
             window: p.window.unwrap_or(0),
             len: p.len,
             syn: SynOptions::new(p.mss, p.window_scale, p.sack_permitted),
-            guidance: None,
             timestamps: p.timestamps.map(|(value, echo)| Timestamps { value, echo: self.clock.ours(echo) }),
-            sack,
+            rare: Rare::from(RareOptions { sack, guidance: None, accecn: p.accecn }),
             accurate: p.accurate,
-            accecn: p.accecn,
             ecn: Ecn::from_bits(p.ecn.unwrap_or(0)),
         };
         let before = self.state();
@@ -173,6 +173,7 @@ impl Connection {
             sack_permitted: s.syn.sack_permitted(),
             timestamps: s.timestamps.map(|t| (self.clock.script(t.value), t.echo)),
             sack: s
+                .rare
                 .sack
                 .iter()
                 .take(s.sack_blocks_that_fit())
@@ -180,7 +181,7 @@ impl Connection {
                 .collect(),
             ecn: Some(s.ecn as u8),
             accurate: s.accurate,
-            accecn: s.accecn,
+            accecn: s.rare.accecn,
             ..Packet::default()
         }
     }

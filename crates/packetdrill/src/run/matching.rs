@@ -35,7 +35,7 @@ impl Gathered {
     /// The merged packet.
     fn whole(&self) -> Option<(Instant, usize, Segment)> {
         let (first, last) = (self.sent.first()?, self.sent.last()?);
-        let mut whole = last.segment;
+        let mut whole = last.segment.clone();
         whole.seq = first.segment.seq;
         whole.len = u32::try_from(self.len).unwrap_or(u32::MAX);
         if whole.flags.has(Flags::CWR) != first.segment.flags.has(Flags::CWR) {

@@ -10,7 +10,7 @@ use lasthop_units::{FlowId, Id, NodeId};
 
 use super::Packet;
 use crate::event::End;
-use crate::transport::Payload;
+use crate::transport::{Payload, receiver};
 
 /// The protocol number of TCP in an IPv4 header.
 const TCP_PROTOCOL: u8 = 6;
@@ -86,13 +86,13 @@ pub fn head(out: &mut Vec<u8>, packet: &Packet, real: &RealHeads) {
     let header = packet.fragment.map_or(whole, |part| whole.with_fragment(part));
     out.extend_from_slice(&header.encode());
     let start = out.len();
-    let to = payload.to();
+    let to = receiver(packet);
     let ports = [port(packet.flow, to.other()), port(packet.flow, to)];
     match payload {
-        Payload::Tcp(_, segment) => {
+        Payload::Tcp(segment) => {
             segment.encode_header(out, ports, [header.src.into(), header.dst.into()]);
         }
-        Payload::Udp(_, message) => {
+        Payload::Udp(message) => {
             let datagram = Datagram { src_port: ports[0], dst_port: ports[1], len: message.size };
             out.extend_from_slice(&datagram.encode(header.src, header.dst, &[]));
         }

@@ -7,8 +7,8 @@ mod relay;
 mod tcp;
 
 use lasthop_engine::EventQueue;
-use lasthop_net::Ecn;
 use lasthop_net::app::Message;
+use lasthop_net::{Ecn, Packet};
 use lasthop_tcp::cc::{Controls, Fault};
 use lasthop_tcp::{Guidance, Hint, Segment};
 use lasthop_units::{Duration, FlowId, Instant};
@@ -32,14 +32,14 @@ const UDP_HEADER: u32 = 8;
 
 /// The payload of an IP packet. Descriptors only: bytes exist in captures and, for real packets,
 /// outside of the simulation.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Payload {
-    /// A TCP segment for one end of its flow.
-    Tcp(End, Segment),
-    /// A UDP datagram for one end of its flow.
-    Udp(End, Message),
+    /// A TCP segment.
+    Tcp(Segment),
+    /// A UDP datagram.
+    Udp(Message),
     /// A real packet.
-    Real(End, RealPayload),
+    Real(RealPayload),
 }
 
 /// The world's data of a real packet.
@@ -53,32 +53,25 @@ pub struct RealPayload {
     pub segment: Option<RealSegment>,
 }
 
-/// The output of an end's transport: it is copied once, into its packet. Only TCP sends by itself;
+/// The output of an end's transport: it is moved into its packet. Only TCP sends by itself;
 /// another such transport would make this an enum.
 pub type Outgoing = Segment;
 
 impl Payload {
-    /// The end of the flow to which it is sent.
-    #[inline]
-    pub const fn to(&self) -> End {
-        match self {
-            Payload::Tcp(to, _) | Payload::Udp(to, _) | Payload::Real(to, _) => *to,
-        }
-    }
     /// Bytes of data in it.
     pub const fn data(&self) -> u32 {
         match self {
-            Payload::Tcp(_, segment) => segment.len,
-            Payload::Udp(_, message) => message.size,
-            Payload::Real(_, real) => real.data,
+            Payload::Tcp(segment) => segment.len,
+            Payload::Udp(message) => message.size,
+            Payload::Real(real) => real.data,
         }
     }
     /// The codepoint that its sender sets in the IP header.
     #[inline]
     pub const fn ecn(&self) -> Ecn {
         match self {
-            Payload::Tcp(_, segment) => segment.ecn,
-            Payload::Udp(_, message) => message.ecn,
+            Payload::Tcp(segment) => segment.ecn,
+            Payload::Udp(message) => message.ecn,
             // A real packet has its own codepoint.
             Payload::Real(..) => Ecn::NotEct,
         }
@@ -86,7 +79,7 @@ impl Payload {
     /// The TCP segment in it.
     pub const fn segment(&self) -> Option<&Segment> {
         match self {
-            Payload::Tcp(_, segment) => Some(segment),
+            Payload::Tcp(segment) => Some(segment),
             Payload::Udp(..) | Payload::Real(..) => None,
         }
     }
@@ -95,7 +88,7 @@ impl Payload {
         match self {
             Payload::Tcp(..) => true,
             Payload::Udp(..) => false,
-            Payload::Real(_, real) => real.segment.is_some(),
+            Payload::Real(real) => real.segment.is_some(),
         }
     }
     /// The size of the packet for an end's output [B].
@@ -105,13 +98,19 @@ impl Payload {
     }
     /// The payload of the packet for an end's output.
     #[inline(always)]
-    pub const fn sent(from: End, outgoing: &Outgoing) -> Payload {
-        Payload::Tcp(from.other(), *outgoing)
+    pub const fn sent(outgoing: Outgoing) -> Payload {
+        Payload::Tcp(outgoing)
     }
-    /// The payload of a datagram from an end, with the size of its packet [B].
-    pub const fn datagram(from: End, message: Message) -> (u32, Payload) {
-        (IP_HEADER + UDP_HEADER + message.size, Payload::Udp(from.other(), message))
+    /// The payload of a datagram, with the size of its packet [B].
+    pub const fn datagram(message: Message) -> (u32, Payload) {
+        (IP_HEADER + UDP_HEADER + message.size, Payload::Udp(message))
     }
+}
+
+/// The end of its flow to which a packet is sent.
+#[inline]
+pub const fn receiver(packet: &Packet<Payload>) -> End {
+    if packet.reverse { End::A } else { End::B }
 }
 
 /// The transport of a flow.
@@ -332,16 +331,20 @@ impl Transport {
     }
     /// Processes a packet that has arrived at its end, with this codepoint.
     #[inline(always)]
-    pub fn handle_packet(&mut self, now: Instant, payload: &mut Payload, ecn: Ecn) -> Arrived {
+    pub fn handle_packet(&mut self, now: Instant, to: End, payload: &mut Payload, ecn: Ecn) -> Arrived {
         match payload {
-            Payload::Tcp(to, segment) => {
+            Payload::Tcp(segment) => {
                 segment.ecn = ecn;
-                if let Some(socket) = self.socket_mut(*to) {
-                    socket.handle_segment(now, segment);
+                if let Transport::Tcp(connection) = self {
+                    connection.socket_mut(to).handle_segment(now, segment);
+                    if !segment.rare.is_empty() {
+                        connection.socket_mut(to.other()).recycle(segment);
+                    }
                 }
+                debug_assert!(segment.rare.is_empty(), "only a connection gets segments");
                 Arrived::Taken
             }
-            Payload::Udp(_, message) => Arrived::Datagram(*message),
+            Payload::Udp(message) => Arrived::Datagram(*message),
             Payload::Real(..) => Arrived::Real,
         }
     }
@@ -354,7 +357,7 @@ impl Transport {
     #[inline(always)]
     pub fn sends_again(&mut self, from: End, payload: &Payload) -> bool {
         match (self, payload) {
-            (Transport::Tcp(connection), Payload::Tcp(_, segment)) => {
+            (Transport::Tcp(connection), Payload::Tcp(segment)) => {
                 connection.socket_mut(from).sends_again(segment)
             }
             _ => false,
@@ -523,14 +526,14 @@ impl Transport {
     pub fn tcp_info(&self, end: End) -> Option<Value> {
         self.socket(end).map(Socket::tcp_info)
     }
-    /// The data of a packet between the ends, in numbers of its stream.
-    pub fn numbers(&self, payload: &Payload) -> Option<Numbers> {
+    /// The data of a packet to an end, in numbers of its stream.
+    pub fn numbers(&self, to: End, payload: &Payload) -> Option<Numbers> {
         match (self, payload) {
-            (Transport::Tcp(connection), Payload::Tcp(to, segment)) => Some(connection.numbers(*to, segment)),
-            (Transport::Real(flow), Payload::Real(to, real)) => {
+            (Transport::Tcp(connection), Payload::Tcp(segment)) => Some(connection.numbers(to, segment)),
+            (Transport::Real(flow), Payload::Real(real)) => {
                 real.segment.map(|segment| flow.streams.numbers(to.other(), &segment))
             }
-            (Transport::Kernel(connection), Payload::Real(to, real)) => {
+            (Transport::Kernel(connection), Payload::Real(real)) => {
                 real.segment.map(|segment| connection.streams.numbers(to.other(), &segment))
             }
             _ => None,

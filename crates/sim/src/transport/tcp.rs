@@ -130,6 +130,10 @@ impl Socket {
     pub fn handle_segment(&mut self, now: Instant, segment: &Segment) {
         self.endpoint.handle_segment(now, segment);
     }
+    /// Takes the memory of the options of a segment that its peer has processed.
+    pub fn recycle(&mut self, segment: &mut Segment) {
+        self.endpoint.recycle(std::mem::take(&mut segment.rare));
+    }
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         self.endpoint.poll_transmit(now)

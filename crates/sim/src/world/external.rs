@@ -234,7 +234,7 @@ impl Externals {
         flow: &mut Flow,
         observer: &mut Option<Box<Observer>>,
     ) {
-        let (Payload::Real(_, real), Some(external)) = (&packet.payload, &mut self.0) else { return };
+        let (Payload::Real(real), Some(external)) = (&packet.payload, &mut self.0) else { return };
         if matches!(flow.transport, Transport::Real(_)) {
             flow.real_octets += u64::from(real.data);
         }
@@ -245,21 +245,21 @@ impl Externals {
 
     /// Records that a packet that must not be fragmented is larger than the next hop's MTU.
     pub fn note_too_large(&mut self, at: Instant, node: NodeId, packet: &Payload, mtu: u32) {
-        if let (Payload::Real(_, real), Some(external)) = (packet, &mut self.0) {
+        if let (Payload::Real(real), Some(external)) = (packet, &mut self.0) {
             external.departures.push(Departure::TooLarge { at, node, handle: real.handle, mtu });
         }
     }
 
     /// Counts a packet, a part or a copy of one.
     pub fn hold(&mut self, payload: &Payload) {
-        if let (Payload::Real(_, real), Some(external)) = (payload, &mut self.0) {
+        if let (Payload::Real(real), Some(external)) = (payload, &mut self.0) {
             external.hold(real.handle);
         }
     }
 
     /// Removes a packet, a part or a copy of it.
     pub fn release(&mut self, packet: &Packet, observer: &mut Option<Box<Observer>>) {
-        if let (Payload::Real(_, real), Some(external)) = (&packet.payload, &mut self.0)
+        if let (Payload::Real(real), Some(external)) = (&packet.payload, &mut self.0)
             && external.release(real.handle)
             && let Some(observer) = observer
         {
@@ -452,9 +452,10 @@ impl Outside<'_> {
             ecn: real.ecn,
             dont_fragment: real.dont_fragment,
             content: Content::new(data > 0, again),
+            reverse: from == End::B,
             sent: now,
             fragment: None,
-            payload: Payload::Real(from.other(), RealPayload { handle, data, segment }),
+            payload: Payload::Real(RealPayload { handle, data, segment }),
         });
         if let Some(observer) = &mut self.0.observer {
             observer.note_real(serial, real.head);

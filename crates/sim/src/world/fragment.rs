@@ -39,8 +39,7 @@ impl World {
             Ok(Some(pieces)) => pieces,
             Ok(None) => unreachable!("called for packets above the MTU"),
             Err(_) => {
-                let payload = packet.payload;
-                self.external.note_too_large(now, node, &payload, mtu);
+                self.external.note_too_large(now, node, &packet.payload, mtu);
                 return self.drop_packet(
                     now,
                     id,

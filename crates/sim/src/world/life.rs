@@ -14,7 +14,7 @@ use crate::access::Stage;
 use crate::probe::{Probes, tables};
 use crate::sink::Table;
 use crate::spec::Spec;
-use crate::transport::Payload;
+use crate::transport::{Payload, receiver};
 
 /// The packets that are still inside, by place in the slab of packets.
 #[derive(Default)]
@@ -135,7 +135,7 @@ impl Lives {
             (Turn::Delivered | Turn::Over, packet) => {
                 let Some(life) = open.take() else { return };
                 if let (Turn::Delivered, Some(windows), Some(packet)) = (turn, &mut self.windows, packet)
-                    && packet.payload.to() != rows.flows[packet.flow].data_end
+                    && receiver(packet) != rows.flows[packet.flow].data_end
                 {
                     windows.delivered(packet.flow, at.since(packet.sent), life.waited);
                 }
@@ -170,7 +170,6 @@ mod tests {
 
     use super::super::testing::world;
     use super::*;
-    use crate::event::End;
     use crate::sink::Sink;
 
     const TEXT: &str = "[scenario]\nname = 'lives'\nduration = '1 s'\n\
@@ -220,9 +219,10 @@ mod tests {
             ecn: Ecn::NotEct,
             dont_fragment: false,
             content: Content::new(true, false),
+            reverse: false,
             sent: Instant::ZERO,
             fragment: None,
-            payload: Payload::Udp(End::B, lasthop_net::app::Message::plain(1000)),
+            payload: Payload::Udp(lasthop_net::app::Message::plain(1000)),
         }
     }
 

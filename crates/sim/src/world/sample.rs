@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::event::{End, Event};
 use crate::probe::{Probes, tables};
 use crate::spec::{ControlSampling, TcpSampling};
-use crate::transport::{ConnectionEvent, Report};
+use crate::transport::{ConnectionEvent, Report, receiver};
 
 impl World {
     /// Takes all samples that are due and schedules the next.
@@ -168,7 +168,7 @@ impl Flow {
         event: &str,
     ) {
         let Some(table) = &mut probes.packets else { return };
-        let numbers = self.transport.numbers(&packet.payload);
+        let numbers = self.transport.numbers(receiver(packet), &packet.payload);
         let again = (numbers.is_some() && event == "sent").then_some(packet.content.is_again());
         table.push(&tables::Packets {
             time_s: now.as_secs_f64(),

@@ -151,9 +151,8 @@ impl World {
 
     #[inline]
     fn transmit(&mut self, now: Instant, flow: FlowId, end: End) {
-        // By reference: it is large.
-        while let Some(outgoing) = &self.flows[flow].transport.poll_transmit(now, end) {
-            self.send(now, flow, end, Payload::size_of(outgoing), Payload::sent(end, outgoing));
+        while let Some(outgoing) = self.flows[flow].transport.poll_transmit(now, end) {
+            self.send(now, flow, end, Payload::size_of(&outgoing), Payload::sent(outgoing));
         }
     }
 
@@ -218,13 +217,13 @@ impl World {
                     touched[end as usize] = true;
                 }
                 AppAction::SendDatagram { end, message } => {
-                    let (size, datagram) = Payload::datagram(end, message);
+                    let (size, datagram) = Payload::datagram(message);
                     // To a group: the message is sent to each further receiver first, last to the
                     // first receiver.
                     for i in 0..self.flows[flow].copies.len() {
                         let copy = self.flows[flow].copies[i];
                         self.flows[copy].app.copied(message.size);
-                        self.send(now, copy, end, size, datagram);
+                        self.send(now, copy, end, size, datagram.clone());
                     }
                     self.send(now, flow, end, size, datagram);
                 }

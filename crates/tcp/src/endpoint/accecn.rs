@@ -18,7 +18,7 @@ use super::negotiated::Negotiated;
 use crate::config::{AccEcnOption, Config};
 use crate::recovery::CaState;
 use crate::rto::Rto;
-use crate::segment::{AccEcn, Flags, Segment};
+use crate::segment::{AccEcn, Flags, Segment, SpareOptions};
 
 /// A count for each codepoint that RFC 9768 counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -272,7 +272,7 @@ impl Accurate {
         let mut a = Accurate { last: seg.ecn, demand: 1, ..Accurate::default() };
         // Section 3.2.3.2.1: an option on a SYN is ignored.
         if seg.flags.has(Flags::ACK)
-            && let Some(option) = &seg.accecn
+            && let Some(option) = &seg.rare.accecn
         {
             a.look_at_first(option);
             a.demand = 2;
@@ -330,6 +330,7 @@ impl Accurate {
         mss: u32,
         now: Instant,
         mut segment: Segment,
+        spare: &mut SpareOptions,
     ) -> Segment {
         let mode = config.ecn.accecn_option;
         let dsack = self.dsack.take();
@@ -345,8 +346,10 @@ impl Accurate {
         }
         let room = segment.other_options_len() + (mss + self.reserved).saturating_sub(segment.len);
         let Some((fields, blocks)) = layout(&segment, self.fields_due, room) else { return segment };
-        segment.sack.truncate(blocks);
-        segment.accecn = Some(AccEcn::order1(fields, |e| self.received.get(e) + start_of(e)));
+        segment.rare.change_in(spare, |o| {
+            o.sack.truncate(blocks);
+            o.accecn = Some(AccEcn::order1(fields, |e| self.received.get(e) + start_of(e)));
+        });
         self.fields_due = 0;
         self.demand = self.demand.saturating_sub(1);
         self.sent_at = now;
@@ -357,7 +360,7 @@ impl Accurate {
     /// Stores the option of the ACK that is being processed.
     #[cold]
     pub fn hold_option(&mut self, seg: &Segment, newer: bool) {
-        (self.newer, self.option) = (newer, seg.accecn);
+        (self.newer, self.option) = (newer, seg.rare.accecn);
     }
 
     /// Number of marked packets that the ACK being processed reports. An ACK that neither delivers
@@ -395,7 +398,7 @@ impl Accurate {
 /// fewer blocks, down to two, where otherwise a counter that has moved found no room
 /// (tcp_options_fit_accecn).
 fn layout(segment: &Segment, required: u8, room: u32) -> Option<(u8, usize)> {
-    let all = segment.sack.len();
+    let all = segment.rare.sack.len();
     let least = if required > 0 { all.min(2) } else { all };
     (least..=all).rev().find_map(|blocks| {
         let fields = (required..=AccEcn::FIELDS).rev().find(|&f| segment.accecn_fits(f, blocks, room))?;

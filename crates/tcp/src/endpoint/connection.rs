@@ -8,6 +8,7 @@ use super::negotiated::Negotiated;
 use super::rtt::RoundTrips;
 use super::timers::{Timer, Timers};
 use crate::config::Config;
+use crate::segment::SpareOptions;
 use crate::state::{Input, State};
 
 /// The state that the sender and the receiver of an endpoint share; neither accesses the other.
@@ -20,6 +21,7 @@ pub(super) struct Connection {
     pub timers: Timers,
     pub meters: Meters,
     pub rtt: RoundTrips,
+    pub spare: SpareOptions,
 }
 
 impl Connection {
@@ -38,6 +40,7 @@ impl Connection {
             timers: Timers::new(config.kernel_timers()),
             meters: Meters::default(),
             rtt: RoundTrips::new(&config),
+            spare: SpareOptions::default(),
             config,
         }
     }

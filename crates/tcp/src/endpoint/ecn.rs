@@ -14,7 +14,7 @@ use crate::cc::EcnEcho;
 use crate::config::{AccEcnOption, Config, EcnMode};
 use crate::recovery::CaState;
 use crate::rto::Rto;
-use crate::segment::{AccEcn, Flags, Segment};
+use crate::segment::{AccEcn, Flags, Segment, SpareOptions};
 
 /// The agreement of both ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -214,7 +214,7 @@ impl EcnState {
         if self.agreed != Agreed::Accurate {
             return;
         }
-        if let (Some(a), Some(option)) = (self.accurate.as_deref_mut(), &seg.accecn) {
+        if let (Some(a), Some(option)) = (self.accurate.as_deref_mut(), &seg.rare.accecn) {
             a.look_at_first(option);
         }
         let ace = ace_of(seg);
@@ -240,7 +240,7 @@ impl EcnState {
             && transmissions <= tries
             && segment.accecn_fits(AccEcn::FIELDS, 0, 40)
         {
-            segment.accecn = Some(AccEcn::order1(AccEcn::FIELDS, start_of));
+            segment.rare.change(|o| o.accecn = Some(AccEcn::order1(AccEcn::FIELDS, start_of)));
         }
     }
 
@@ -371,14 +371,22 @@ impl EcnState {
     }
 
     /// The AccECN option of a segment whose data and other options are set; `mss` is that of data.
-    #[inline]
-    pub fn on_options(&mut self, config: &Config, rto: &Rto, mss: u32, now: Instant, segment: &mut Segment) {
+    #[inline(always)]
+    pub fn on_options(
+        &mut self,
+        config: &Config,
+        rto: &Rto,
+        mss: u32,
+        now: Instant,
+        segment: &mut Segment,
+        spare: &mut SpareOptions,
+    ) {
         if self.is_accurate()
             && let Some(a) = self.accurate.as_deref_mut()
         {
             // By value: a call by reference would fix the segment's address, and the compiler could
             // no longer build it in its destination.
-            *segment = a.with_option(config, rto, mss, now, *segment);
+            *segment = a.with_option(config, rto, mss, now, std::mem::take(segment), spare);
         }
     }
 

@@ -15,7 +15,7 @@ impl Endpoint {
         self.conn.meters.counters.segments_received += 1;
         self.send.spent = false;
         match self.conn.state {
-            State::Closed => self.reset = reset_for(seg).or(self.reset),
+            State::Closed => self.reset = reset_for(seg).or(self.reset.take()),
             State::Listen => self.in_listen(now, seg),
             State::SynSent => self.in_syn_sent(now, seg),
             _ => self.in_order_of_checks(now, seg),
@@ -53,7 +53,7 @@ impl Endpoint {
         let (c, send, receive) = (&mut self.conn, &mut self.send, &mut self.receive);
         let acks = seg.flags.has(Flags::ACK);
         if acks && seg.ack != send.seq.seq_of(1) {
-            self.reset = reset_for(seg).or(self.reset);
+            self.reset = reset_for(seg).or(self.reset.take());
             return;
         }
         if seg.flags.has(Flags::RST) {
@@ -114,7 +114,7 @@ impl Endpoint {
             return;
         }
         receive.count_marks(c, seg);
-        if let Some(guidance) = &seg.guidance {
+        if let Some(guidance) = &seg.rare.guidance {
             self.send.take_guidance(c, now, guidance);
         }
         // Fifth, the ACK field.
@@ -178,7 +178,7 @@ impl Endpoint {
         let ack = send.seq.offset_of(seg.ack);
         if c.state == State::SynReceived {
             if ack != 1 {
-                self.reset = reset_for(seg).or(self.reset);
+                self.reset = reset_for(seg).or(self.reset.take());
                 return false;
             }
             c.step(Input::AckOfSyn);

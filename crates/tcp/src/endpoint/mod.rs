@@ -37,7 +37,7 @@ use self::timers::Timer;
 use crate::cc::Cc;
 use crate::config::Config;
 use crate::hint::{Guidance, Hint};
-use crate::segment::Segment;
+use crate::segment::{Rare, Segment};
 use crate::state::Input;
 
 /// One end of a TCP connection.
@@ -84,6 +84,13 @@ impl Endpoint {
     #[inline]
     pub fn has_events(&self) -> bool {
         !self.conn.meters.events.is_empty()
+    }
+
+    /// Takes the memory of the options of a segment that the peer of this endpoint has processed,
+    /// for those of later segments.
+    #[inline]
+    pub fn recycle(&mut self, read: Rare) {
+        self.conn.spare.put(read);
     }
 
     /// The next event, the oldest first.

@@ -1,17 +1,22 @@
 //! The descriptor of a TCP segment between two endpoints, without its bytes.
 //!
-//! A [`Segment`] is small and `Copy`. [`wire`] turns it into the real header of RFC 9293, RFC 7323
+//! A [`Segment`] is small: options that few segments have are apart from it. [`wire`] turns it into the real header of RFC 9293, RFC 7323
 //! and RFC 2018 for captures and emulation, and reads one back.
 
 mod accecn;
+mod rare;
+mod sack;
 mod syn;
 mod wire;
 
 pub use accecn::AccEcn;
+pub(crate) use rare::SpareOptions;
+pub use rare::{Rare, RareOptions};
+pub use sack::SackBlocks;
 pub use syn::SynOptions;
 pub use wire::{DecodeError, Decoded, checksum_is_right};
 
-use lasthop_units::{Ecn, Seq, SeqRange};
+use lasthop_units::{Ecn, Seq};
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
@@ -94,71 +99,8 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
-/// Up to four SACK blocks (RFC 2018 section 3), in a fixed array.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct SackBlocks {
-    blocks: [Block; 4],
-    len: u8,
-}
-
-/// A block's edges, packed as [`Timestamps`] are.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
-#[repr(Rust, packed)]
-struct Block {
-    start: u32,
-    end: u32,
-}
-
-impl SackBlocks {
-    /// No block.
-    pub const NONE: SackBlocks = SackBlocks { blocks: [Block { start: 0, end: 0 }; 4], len: 0 };
-
-    /// Appends a block; a fifth one is refused with `false`.
-    pub fn push(&mut self, block: SeqRange) -> bool {
-        let Some(slot) = self.blocks.get_mut(usize::from(self.len)) else { return false };
-        *slot = Block { start: block.start.0, end: block.end.0 };
-        self.len += 1;
-        true
-    }
-    /// The blocks, first on the wire first.
-    #[inline]
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = SeqRange> + Clone {
-        let range = |b: &Block| SeqRange { start: Seq(b.start), end: Seq(b.end) };
-        self.blocks[..usize::from(self.len)].iter().map(range)
-    }
-    /// True without blocks.
-    #[inline]
-    pub const fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-    /// Number of blocks, 0 to 4.
-    pub const fn len(&self) -> usize {
-        self.len as usize
-    }
-    /// The first `n` blocks.
-    #[must_use]
-    pub fn truncated(mut self, n: usize) -> SackBlocks {
-        self.truncate(n);
-        self
-    }
-    /// Keeps the first `n` blocks.
-    pub fn truncate(&mut self, n: usize) {
-        while self.len() > n {
-            self.len -= 1;
-            // Unused slots are zero, so that equal lists are equal bit by bit.
-            self.blocks[usize::from(self.len)] = Block::default();
-        }
-    }
-}
-
-impl fmt::Debug for SackBlocks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.iter().map(|b| (b.start.0, b.end.0))).finish()
-    }
-}
-
 /// A TCP segment without its bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Segment {
     /// SEG.SEQ: the number of the first octet, or of the SYN.
     pub seq: Seq,
@@ -175,20 +117,16 @@ pub struct Segment {
     pub syn: SynOptions,
     /// Timestamps option.
     pub timestamps: Option<Timestamps>,
-    /// SACK blocks.
-    pub sack: SackBlocks,
-    /// A capacity hint of the receiver's, as an experimental option.
-    pub guidance: Option<Guidance>,
+    /// SACK blocks and other options that few segments carry.
+    pub rare: Rare,
     /// The AE bit of RFC 9768, beside CWR and ECE in [`flags`](Self::flags).
     pub accurate: bool,
-    /// The AccECN option of RFC 9768.
-    pub accecn: Option<AccEcn>,
     /// The ECN codepoint of the IP header that carries the segment: no part of its bytes.
     pub ecn: Ecn,
 }
 
 // Each packet of a run holds one, and is copied where it enters the world and where it leaves it.
-const _: () = assert!(size_of::<Segment>() <= 80);
+const _: () = assert!(size_of::<Segment>() <= 40);
 
 impl Segment {
     /// Octets of the header: 20 and the options, padded to a multiple of four. At most 60.
@@ -217,8 +155,8 @@ impl Segment {
     /// options.
     pub fn sack_blocks_that_fit(&self) -> usize {
         let room = 40u32.saturating_sub(self.fixed_options_len());
-        let head = sack_head_len(self.accecn.map(|a| a.fields()));
-        (room.saturating_sub(head) / 8).min(self.sack.len() as u32) as usize
+        let head = sack_head_len(self.rare.accecn.map(|a| a.fields()));
+        (room.saturating_sub(head) / 8).min(self.rare.sack.len() as u32) as usize
     }
 
     /// Whether an AccECN option with `fields` counters fits beside `blocks` SACK blocks and the
@@ -236,7 +174,7 @@ impl Segment {
     #[inline]
     fn fixed_options_len(&self) -> u32 {
         let time = if self.timestamps.is_some() { 12 } else { 0 };
-        let guidance = if self.guidance.is_some() { u32::from(Guidance::LEN) } else { 0 };
+        let guidance = if self.rare.guidance.is_some() { u32::from(Guidance::LEN) } else { 0 };
         let syn = if self.syn.is_empty() { 0 } else { self.syn_options_len() };
         time + guidance + syn
     }
@@ -252,10 +190,10 @@ impl Segment {
 
     #[inline]
     fn options_len(&self) -> u32 {
-        if self.sack.is_empty() && self.accecn.is_none() {
+        if self.rare.is_empty() {
             return self.fixed_options_len();
         }
-        self.fixed_options_len() + tail_len(self.accecn.map(|a| a.fields()), self.sack_blocks_that_fit())
+        self.fixed_options_len() + tail_len(self.rare.accecn.map(|a| a.fields()), self.sack_blocks_that_fit())
     }
 }
 
@@ -281,6 +219,7 @@ const fn sack_head_len(fields: Option<u8>) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lasthop_units::SeqRange;
 
     #[test]
     fn header_lengths_are_those_seen_in_captures() {
@@ -289,15 +228,15 @@ mod tests {
         s.timestamps = Some(Timestamps::default());
         assert_eq!(s.header_len(), 32, "20 + NOP NOP TS(10)");
         for (blocks, len) in [(1, 44), (2, 52), (3, 60)] {
-            s.sack.push(SeqRange { start: Seq(1), end: Seq(2) });
-            assert_eq!((s.sack.len(), s.header_len()), (blocks, len), "32 + NOP NOP 2 + 8 n");
+            s.rare.change(|o| _ = o.sack.push(SeqRange { start: Seq(1), end: Seq(2) }));
+            assert_eq!((s.rare.sack.len(), s.header_len()), (blocks, len), "32 + NOP NOP 2 + 8 n");
         }
         // A fourth block does not fit beside timestamps (RFC 2018 section 3: "a maximum of 3 SACK
         // blocks").
-        s.sack.push(SeqRange { start: Seq(1), end: Seq(2) });
+        s.rare.change(|o| _ = o.sack.push(SeqRange { start: Seq(1), end: Seq(2) }));
         assert_eq!(s.header_len(), 60);
-        s.sack.truncate(1);
-        s.guidance = Some(Guidance::new(None, None, None));
+        s.rare.change(|o| o.sack.truncate(1));
+        s.rare.change(|o| o.guidance = Some(Guidance::new(None, None, None)));
         assert_eq!(s.header_len(), 56, "20 + 12 + 12 + NOP NOP 2 + 8");
         let syn = Segment {
             flags: Flags::SYN,
@@ -315,9 +254,9 @@ mod tests {
         let with = |fields, blocks| {
             let mut s =
                 Segment { flags: Flags::ACK, timestamps: Some(Timestamps::default()), ..Segment::default() };
-            s.accecn = Some(AccEcn::order1(fields, |_| 0));
+            s.rare.change(|o| o.accecn = Some(AccEcn::order1(fields, |_| 0)));
             for _ in 0..blocks {
-                s.sack.push(SeqRange { start: Seq(1), end: Seq(2) });
+                s.rare.change(|o| _ = o.sack.push(SeqRange { start: Seq(1), end: Seq(2) }));
             }
             (s.header_len(), s.sack_blocks_that_fit())
         };

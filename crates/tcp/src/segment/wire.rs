@@ -31,7 +31,7 @@ pub enum DecodeError {
 }
 
 /// A decoded segment with the parts a [`Segment`] does not hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
     /// The descriptor; `len` counts the octets after the header.
     pub segment: Segment,
@@ -103,11 +103,11 @@ impl Segment {
         if let Some(shift) = self.syn.window_scale() {
             out.extend_from_slice(&[1, 3, 3, shift]);
         }
-        if let Some(guidance) = &self.guidance {
+        if let Some(guidance) = &self.rare.guidance {
             guidance.encode(out);
         }
         let n = self.sack_blocks_that_fit();
-        if let Some(accecn) = &self.accecn {
+        if let Some(accecn) = &self.rare.accecn {
             accecn.encode(out);
             let sack_head = if n > 0 { 2 } else { 0 };
             let used = out.len() - start;
@@ -117,7 +117,7 @@ impl Segment {
         }
         if n > 0 {
             out.extend_from_slice(&[5, 2 + 8 * n as u8]);
-            for b in self.sack.iter().take(n) {
+            for b in self.rare.sack.iter().take(n) {
                 out.extend_from_slice(&b.start.0.to_be_bytes());
                 out.extend_from_slice(&b.end.0.to_be_bytes());
             }
@@ -166,14 +166,16 @@ fn decode_options(mut rest: &[u8], segment: &mut Segment) -> Result<(), DecodeEr
             (2, 2) => segment.syn.set_mss(be16(body)),
             (3, 1) => segment.syn.set_window_scale(body[0]),
             (4, 0) => segment.syn.permit_sack(),
-            (5, n) if n % 8 == 0 => segment.sack = decode_sack(body),
+            (5, n) if n % 8 == 0 => segment.rare.change(|o| o.sack = decode_sack(body)),
             (8, 8) => {
                 segment.timestamps = Some(Timestamps { value: be32(&body[..4]), echo: be32(&body[4..]) })
             }
             (AccEcn::KIND_ORDER0 | AccEcn::KIND_ORDER1, _) => {
-                segment.accecn = Some(AccEcn::decode(kind, body));
+                segment.rare.change(|o| o.accecn = Some(AccEcn::decode(kind, body)));
             }
-            (Guidance::KIND, _) => segment.guidance = Guidance::decode(body).or(segment.guidance),
+            (Guidance::KIND, _) => {
+                segment.rare.change(|o| o.guidance = Guidance::decode(body).or(o.guidance));
+            }
             // A known option with a wrong length is a malformed one; an unknown option is skipped.
             (2 | 3 | 4 | 5 | 8, _) => return Err(DecodeError::OptionLength { kind }),
             _ => {}
@@ -228,6 +230,7 @@ fn be32(b: &[u8]) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Rare, RareOptions};
     use super::*;
     use crate::segment::SynOptions;
     use lasthop_units::Bitrate;
@@ -264,21 +267,24 @@ mod tests {
                         len,
                         syn: SynOptions::new(mss, window_scale, sack_permitted),
                         timestamps: ts.map(|(value, echo)| Timestamps { value, echo }),
-                        sack: SackBlocks::NONE,
-                        guidance: hint.map(|(rate, queue)| {
-                            Guidance::new(Some(Bitrate(rate.into())), Some(queue.into()), None)
+                        rare: Rare::from(RareOptions {
+                            sack: SackBlocks::NONE,
+                            guidance: hint.map(|(rate, queue)| {
+                                Guidance::new(Some(Bitrate(rate.into())), Some(queue.into()), None)
+                            }),
+                            accecn: accecn.map(|(order1, counters)| AccEcn::of(order1, &counters)),
                         }),
                         accurate,
-                        accecn: accecn.map(|(order1, counters)| AccEcn::of(order1, &counters)),
                         ecn: lasthop_units::Ecn::NotEct,
                     };
-                    if !s.accecn.is_none_or(|a| s.accecn_fits(a.fields(), 0, 40)) {
-                        s.accecn = None;
+                    if !s.rare.accecn.is_none_or(|a| s.accecn_fits(a.fields(), 0, 40)) {
+                        s.rare.change(|o| o.accecn = None);
                     }
                     for b in blocks {
-                        s.sack.push(b);
+                        s.rare.change(|o| _ = o.sack.push(b));
                     }
-                    s.sack.truncate(s.sack_blocks_that_fit());
+                    let n = s.sack_blocks_that_fit();
+                    s.rare.change(|o| o.sack.truncate(n));
                     s
                 },
             )
@@ -293,8 +299,8 @@ mod tests {
             prop_assert_eq!(bytes.len() as u32, s.wire_len());
             prop_assert!(checksum_is_right(&bytes, a, b));
             let d = Segment::decode(&bytes).unwrap();
-            prop_assert_eq!((d.segment, d.src_port, d.dst_port), (s, sp, dp));
             prop_assert_eq!(d.header_len as u32, s.header_len());
+            prop_assert_eq!((d.segment, d.src_port, d.dst_port), (s, sp, dp));
         }
 
         /// Zeros add nothing to the sum.

@@ -181,7 +181,7 @@ impl<To: Copy> Air<To> {
     pub fn push(&mut self, sent: Carried, to: To) {
         for _ in 0..sent.copies {
             self.count += 1;
-            self.heap.push(Reverse(Flying { key: (sent.at, self.count), to, segment: sent.segment }));
+            self.heap.push(Reverse(Flying { key: (sent.at, self.count), to, segment: sent.segment.clone() }));
         }
     }
     /// When the next segment arrives.

@@ -95,7 +95,7 @@ impl Pair {
     fn collect(&mut self, from: usize) {
         while let Some(segment) = self.ends[from].poll_transmit(self.now) {
             if self.logging {
-                self.log.push((self.now, from, segment));
+                self.log.push((self.now, from, segment.clone()));
             }
             self.carry(from, segment);
         }

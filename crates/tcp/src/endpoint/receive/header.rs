@@ -6,7 +6,7 @@ use super::super::connection::Connection;
 use super::super::timers::Timer;
 use super::Receiver;
 use crate::sample::timestamp;
-use crate::segment::{Flags, SackBlocks, Segment, Timestamps};
+use crate::segment::{Flags, Rare, RareOptions, SackBlocks, Segment, Timestamps};
 
 impl Receiver {
     /// An ACK without data; its number is `seq`, SND.NXT.
@@ -15,10 +15,10 @@ impl Receiver {
         self.header(c, now, &mut segment);
         // A report of a hole is more urgent than a hint: together they have no room beside
         // timestamps.
-        if segment.sack.len() <= 1 {
-            segment.guidance = self.guidance.map(|(measured, g)| g.aged(now.since(measured)));
+        if let Some((measured, guidance)) = self.guidance.filter(|_| segment.rare.sack.len() <= 1) {
+            segment.rare.change_in(&mut c.spare, |o| o.guidance = Some(guidance.aged(now.since(measured))));
         }
-        c.ecn.on_options(&c.config, &c.rtt.rto, c.negotiated.mss, now, &mut segment);
+        c.ecn.on_options(&c.config, &c.rtt.rto, c.negotiated.mss, now, &mut segment, &mut c.spare);
         segment
     }
 
@@ -93,7 +93,8 @@ impl Receiver {
             segment.timestamps = Some(Timestamps { value: timestamp(now), echo: self.ts_recent });
         }
         if self.duplicate.is_some() || !self.reassembly.is_empty() {
-            segment.sack = self.sack_blocks(c);
+            let sack = self.sack_blocks(c);
+            segment.rare = Rare::of(RareOptions { sack, ..RareOptions::NONE }, &mut c.spare);
         }
         c.ecn.on_header(&c.config, segment);
         self.last_ack_sent = self.nxt;

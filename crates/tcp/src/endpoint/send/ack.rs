@@ -27,7 +27,7 @@ impl Sender {
     fn take_ack_by<D: Detector>(&mut self, c: &mut Connection, now: Instant, a: Ack<'_>, start: i64) {
         if self.seq.has_nothing_to_send(c)
             && a.ack == self.seq.una as i64
-            && !(D::USES_LATE_REPORTS && (!a.seg.sack.is_empty() || c.timers.run_for_loss()))
+            && !(D::USES_LATE_REPORTS && (!a.seg.rare.sack.is_empty() || c.timers.run_for_loss()))
             && !c.ecn.signals_congestion()
         {
             self.seq.take_window(a.seg, c.negotiated.snd_scale, start, self.seq.una);

@@ -216,12 +216,13 @@ impl Sender {
             segment.flags |= Flags::PSH;
         }
         // Blocks ride along only in what the segment leaves of the MSS.
-        if !segment.sack.is_empty() {
+        if !segment.rare.is_empty() {
             let others = if c.negotiated.timestamps { 12 } else { 0 };
             let room = u32::from(c.config.window.mss).saturating_sub(segment.len + others);
-            segment.sack = segment.sack.truncated((room.saturating_sub(4) / 8) as usize);
+            let n = (room.saturating_sub(4) / 8) as usize;
+            segment.rare.change_in(&mut c.spare, |o| o.sack.truncate(n));
         }
-        c.ecn.on_options(&c.config, &c.rtt.rto, c.negotiated.mss, now, segment);
+        c.ecn.on_options(&c.config, &c.rtt.rto, c.negotiated.mss, now, segment, &mut c.spare);
         if !c.timers.runs(Timer::Retransmission) && !c.timers.run_for_loss() && self.seq.wnd > 0 {
             self.fly.start_rto(c, now);
         }

@@ -42,10 +42,10 @@ impl Detector for Dupack {
     /// Update() of RFC 6675. Blocks that make no sense are ignored.
     #[inline(always)]
     fn take_sack(x: &mut LossRecovery<'_>, a: Ack<'_>, d: &mut AckDigest) {
-        if !x.fly.recovery.is_sack() || a.seg.sack.is_empty() {
+        if !x.fly.recovery.is_sack() || a.seg.rare.sack.is_empty() {
             return;
         }
-        for block in a.seg.sack.iter() {
+        for block in a.seg.rare.sack.iter() {
             let (start, end) = (x.seq.offset_of(block.start), x.seq.offset_of(block.end));
             // Below SND.UNA: a D-SACK (RFC 2883) or an old block. Beyond SND.MAX: never sent.
             if start >= x.seq.una as i64 && start < end && end <= x.seq.max as i64 {

@@ -53,7 +53,7 @@ impl Detector for RackTlp {
 
     fn take_sack(x: &mut LossRecovery<'_>, a: Ack<'_>, d: &mut AckDigest) {
         let mut highest = x.fly.recovery.board().highest().max(x.seq.una);
-        for (n, block) in a.seg.sack.iter().enumerate() {
+        for (n, block) in a.seg.rare.sack.iter().enumerate() {
             let (start, end) = (x.seq.offset_of(block.start), x.seq.offset_of(block.end));
             if n == 0 && start < end && is_duplicate_report(x.seq, a, start, end) {
                 d.duplicate = true;
@@ -241,6 +241,6 @@ fn is_duplicate_report(seq: &SendSequence, a: Ack<'_>, start: i64, end: i64) -> 
     if end <= a.ack.max(seq.una as i64) {
         return true;
     }
-    let Some(second) = a.seg.sack.iter().nth(1) else { return false };
+    let Some(second) = a.seg.rare.sack.iter().nth(1) else { return false };
     start >= seq.offset_of(second.start) && end <= seq.offset_of(second.end)
 }
