@@ -143,7 +143,7 @@ impl Journeys {
                 return;
             }
             *newest = sdu.serial;
-            (journey.serial, journey.size) = (Some(sdu.serial), sdu.size);
+            (journey.serial, journey.size) = (Some(sdu.serial), sdu.size());
         }
         if journey.serial == Some(sdu.serial) {
             journey.leaves(now, piece, due, &mut self.notes);
@@ -156,7 +156,7 @@ impl Journeys {
         let Some(journey) = self.of(sdu) else { return };
         journey.last = now;
         journey.take(piece.span());
-        if journey.sent >= sdu.size && journey.missing.is_empty() {
+        if journey.sent >= sdu.size() && journey.missing.is_empty() {
             let journey = journey.clone();
             journey.note_late(sdu.id, now, &mut self.notes);
             self.notes.push(BearerNote { id: sdu.id, at: now, stage: BearerStage::Reordering });

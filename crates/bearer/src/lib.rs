@@ -18,7 +18,7 @@ pub use format::TransportFormat;
 pub use journey::{BearerNote, BearerStage, Journeys, Missing, Piece};
 pub use or_infinity::{InfinityWord, OrInfinity};
 pub use output::{BearerOutput, NotedPdu, PduOutcome};
-pub use sdu::{Direction, DropCause, End, Sdu};
+pub use sdu::{Direction, DropCause, End, Sdu, SizeAndEcn};
 pub use stats::RlcStats;
 
 /// The smaller of the values that are present.

@@ -7,34 +7,74 @@ use lasthop_units::{Ecn, Id, PacketId};
 /// `serial` is unique among the SDUs pushed into one entity and grows; it outlives the reuse of a
 /// [`PacketId`]. [`Bearer`](lasthop_umts::Bearer) assigns it.
 ///
-/// Packed, so that the queues of several layers that hold it have no padding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Packed into 16 octets, because the queues of several layers hold it.
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(Rust, packed(4))]
 pub struct Sdu {
     /// Order of entry into the entity, never reused.
     pub serial: u64,
     /// The packet in the world's slab.
     pub id: PacketId,
-    /// Size at this layer, in bytes.
-    pub size: u32,
-    /// ECN codepoint of the IP packet inside: a queue may mark it if it is ECT.
-    pub ecn: Ecn,
+    /// Its size at this layer, and the ECN codepoint of the IP packet inside.
+    pub size_and_ecn: SizeAndEcn,
 }
 
-const _: () = assert!(size_of::<Option<Sdu>>() == 20);
+/// The size of an SDU, and an ECN codepoint in the two highest bits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SizeAndEcn(u32);
+
+const _: () = assert!(size_of::<Option<Sdu>>() == 16);
+
+/// Bits of the size.
+const SIZE_BITS: u32 = 30;
 
 impl Sdu {
-    /// Creates an SDU without a serial number.
+    /// Creates an SDU without a serial number, of a packet that is not ECN-capable. `size` is below
+    /// 2^30 bytes.
+    #[inline]
     pub const fn new(id: PacketId, size: u32) -> Sdu {
-        Sdu { serial: 0, id, size, ecn: Ecn::NotEct }
+        debug_assert!(size < 1 << SIZE_BITS);
+        Sdu { serial: 0, id, size_and_ecn: SizeAndEcn(size) }
     }
     /// The SDU of a decoder of bytes, of which only the size is known.
     pub fn anonymous() -> Sdu {
-        Sdu { serial: u64::MAX, id: PacketId::from_index(0), size: 0, ecn: Ecn::NotEct }
+        Sdu { serial: u64::MAX, ..Sdu::new(PacketId::from_index(0), 0) }
+    }
+    /// Size at this layer, in bytes.
+    #[inline]
+    pub const fn size(&self) -> u32 {
+        self.size_and_ecn.0 & ((1 << SIZE_BITS) - 1)
+    }
+    /// ECN codepoint of the IP packet inside: a queue may mark it if it is ECT.
+    #[inline]
+    pub const fn ecn(&self) -> Ecn {
+        Ecn::from_bits((self.size_and_ecn.0 >> SIZE_BITS) as u8)
+    }
+    /// This SDU with `size` bytes, below 2^30.
+    #[inline]
+    #[must_use]
+    pub const fn with_size(self, size: u32) -> Sdu {
+        debug_assert!(size < 1 << SIZE_BITS);
+        let ecn = self.size_and_ecn.0 >> SIZE_BITS << SIZE_BITS;
+        Sdu { size_and_ecn: SizeAndEcn(ecn | size), ..self }
+    }
+    /// This SDU with the codepoint `ecn`.
+    #[inline]
+    #[must_use]
+    pub const fn with_ecn(self, ecn: Ecn) -> Sdu {
+        Sdu { size_and_ecn: SizeAndEcn(self.size() | (ecn as u32) << SIZE_BITS), ..self }
     }
     /// False for an SDU that was read from bytes.
     pub const fn is_known(&self) -> bool {
         self.serial != u64::MAX
+    }
+}
+
+impl std::fmt::Debug for Sdu {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Sdu { serial, id, .. } = *self;
+        let (size, ecn) = (self.size(), self.ecn());
+        write!(f, "Sdu {{ serial: {serial}, id: {id:?}, size: {size}, ecn: {ecn:?} }}")
     }
 }
 
@@ -165,6 +205,23 @@ impl DropCause {
             DropCause::HandoverDiscard => "handover-discard",
             DropCause::NotForwarded => "handover-not-forwarded",
             DropCause::BackhaulFull => "backhaul-full",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn size_and_codepoint_are_independent() {
+        for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
+            for size in [0, 1500, (1 << SIZE_BITS) - 1] {
+                let sdu = Sdu::new(PacketId::from_index(4), 7).with_ecn(ecn).with_size(size);
+                assert_eq!((sdu.size(), sdu.ecn(), sdu.with_ecn(Ecn::Ce).size()), (size, ecn, size));
+                let text = format!("Sdu {{ serial: 0, id: PacketId(4), size: {size}, ecn: {ecn:?} }}");
+                assert_eq!(format!("{sdu:?}"), text);
+            }
         }
     }
 }

@@ -335,6 +335,6 @@ mod tests {
             }
         }
         assert_eq!(now, Instant::from_millis(8));
-        assert_eq!((out.delivered[0].1.size, pipe.inside(End::Network)), (1500, 0));
+        assert_eq!((out.delivered[0].1.size(), pipe.inside(End::Network)), (1500, 0));
     }
 }

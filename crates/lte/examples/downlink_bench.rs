@@ -61,7 +61,7 @@ fn run(ues: usize, bearers: bool, seconds: u64) {
         for i in 0..out.delivered.len() {
             let (bearer, end, sdu) = out.delivered[i];
             if end == End::Ue {
-                delivered += u64::from(sdu.size);
+                delivered += u64::from(sdu.size());
                 network.push(now, bearer, End::Network, Sdu::new(sdu.id, SIZES[0]), &mut out);
                 if sdu.serial % 2 == 1 {
                     network.push(

@@ -64,9 +64,9 @@ fn main() {
         }
         let arrived: Vec<_> = out.delivered.drain(..).collect();
         for (bearer, to, sdu) in arrived {
-            digest = digest.rotate_left(5) ^ now.0 ^ (bearer.index() as u64) << 40 ^ u64::from(sdu.size);
+            digest = digest.rotate_left(5) ^ now.0 ^ (bearer.index() as u64) << 40 ^ u64::from(sdu.size());
             if to == End::Ue {
-                delivered += u64::from(sdu.size);
+                delivered += u64::from(sdu.size());
                 network.push(now, bearer, End::Network, Sdu::new(sdu.id, SIZES[0]), &mut out);
                 count += 1;
                 if count % 2 == 1 {

@@ -91,7 +91,7 @@ fn bulk(busy: usize, idle: usize, fading: FadingProfile) -> f64 {
         assert!(out.dropped.is_empty());
         arrived.append(&mut out.delivered);
         for (b, _, sdu) in arrived.drain(..) {
-            bytes += u64::from(sdu.size);
+            bytes += u64::from(sdu.size());
             n.push(now, b, End::Ue, Sdu::new(sdu.id, PACKET), &mut out);
         }
     }

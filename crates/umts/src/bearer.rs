@@ -321,7 +321,7 @@ fn pieces_of(pdu: &Pdu) -> impl Iterator<Item = Piece> {
     let (segments, whole, sn) = match pdu {
         Pdu::Data(pdu) => (&pdu.segments[..], None, Some(pdu.sn.get())),
         Pdu::Um(pdu) => (&pdu.segments[..], None, Some(pdu.sn.get())),
-        Pdu::Tm(sdu) => (&[][..], Some(Piece { sdu: *sdu, offset: 0, len: sdu.size, sn: None }), None),
+        Pdu::Tm(sdu) => (&[][..], Some(Piece { sdu: *sdu, offset: 0, len: sdu.size(), sn: None }), None),
         Pdu::Status(_) | Pdu::Reset(_) | Pdu::ResetAck(_) => (&[][..], None, None),
     };
     let piece = move |s: &Segment| Piece { sdu: s.sdu, offset: s.offset, len: u32::from(s.len), sn };

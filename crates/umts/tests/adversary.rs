@@ -171,7 +171,7 @@ impl Pair {
 
     fn settle(&mut self, end: usize) {
         for sdu in self.out.delivered.drain(..) {
-            self.sizes[end].push(sdu.size);
+            self.sizes[end].push(sdu.size());
             if self.in_bytes {
                 continue;
             }

@@ -49,6 +49,8 @@ pub struct LteBearer {
     pub(super) no_reestablishment: bool,
     pub(super) handover: HandoverKind,
     pub(super) counts: Counted,
+    /// A packet that is pushed may start a timer.
+    push_moves_timers: bool,
     /// The cause of drop of an SDU that a later one has overtaken.
     pub(super) overtaken: DropCause,
 }
@@ -81,6 +83,8 @@ impl LteBearer {
             no_reestablishment: config.rlc.shortcuts().no_reestablishment,
             handover: config.pdcp.handover,
             counts: config.pdcp.retransmission.counts,
+            push_moves_timers: config.pdcp.discard_timer.value().is_some()
+                || config.rlc.shortcuts().event_reports,
             overtaken: DropCause::RadioLoss,
         }
     }
@@ -115,26 +119,34 @@ impl LteBearer {
 
     /// As [`push`](Self::push), with the packet's ECN codepoint; the serial number in `packet` is
     /// ignored.
+    #[inline]
     pub fn push_ecn(&mut self, now: Instant, end: End, packet: Sdu, out: &mut LteBearerOutput) -> u64 {
         let sdu = self.stamp(end, packet);
         let serial = sdu.serial;
-        self.push_stamped(now, end, sdu, out);
+        self.push_stamped(now, end, &sdu, out);
         serial
     }
 
     /// Takes in at `end` an SDU that has its serial number.
-    #[inline]
-    pub(super) fn push_stamped(&mut self, now: Instant, end: End, sdu: Sdu, out: &mut LteBearerOutput) {
+    #[inline(never)]
+    pub(super) fn push_stamped(&mut self, now: Instant, end: End, sdu: &Sdu, out: &mut LteBearerOutput) {
         self.look_at_rlc(end);
         let side = &mut self.sides[end.index()];
         if let Some(pdu) = side.tx.push(now, sdu, &mut self.tx_out) {
             // Usually: no list between PDCP and RLC.
-            side.open_sdus.enter(sdu);
+            side.open_sdus.enter(*sdu);
             side.rlc.push(now, pdu, &mut self.rlc_out);
         } else {
             self.pass_down(now, end, out);
         }
         self.settle(now, end, out);
+    }
+
+    /// True if a packet that is pushed may move a timer of its end: a discardTimer starts with it,
+    /// and so do the reports of an RLC that reports at events. RLC's other timers start with PDUs.
+    #[inline]
+    pub const fn push_moves_timers(&self) -> bool {
+        self.push_moves_timers
     }
 
     /// Gives `packet` a serial number while the caller holds it; it enters at `end` later, as a
@@ -367,8 +379,9 @@ impl LteBearer {
         }
     }
 
-    /// Passes a PDCP PDU at `end` to the receiving PDCP entity.
-    #[inline]
+    /// Passes a PDCP PDU at `end` to the receiving PDCP entity. Inlined into the loop over the PDUs
+    /// of a block.
+    #[inline(always)]
     fn pass_up_one(&mut self, end: End, pdu: Sdu, flushed: bool, waits: bool, out: &mut LteBearerOutput) {
         if matches!(Label::of(pdu.serial).kind, Kind::Control(_)) {
             // A newer report replaces one that a re-establishment flushes.

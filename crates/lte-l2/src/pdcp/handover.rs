@@ -58,7 +58,7 @@ impl LteBearer {
     pub fn accept(&mut self, now: Instant, forwarded_sdu: ForwardedSdu, out: &mut LteBearerOutput) {
         if forwarded_sdu == ForwardedSdu::fresh(forwarded_sdu.sdu) {
             // An SDU without COUNT comes from the gateway: its discardTimer starts here.
-            return self.push_stamped(now, End::Network, forwarded_sdu.sdu, out);
+            return self.push_stamped(now, End::Network, &forwarded_sdu.sdu, out);
         }
         self.look_at_rlc(End::Network);
         self.sides[End::Network.index()].tx.unpack(forwarded_sdu, &mut self.tx_out);

@@ -40,8 +40,8 @@ impl LteBearer {
     /// Returns the PDCP PDUs whose first octet is in a PDU that `end` has sent.
     pub fn begun<'a>(&'a self, end: End, pdu: &'a Pdu) -> impl Iterator<Item = Begun> + use<'a> {
         pdu.elements().iter().map(|e| e.payload).filter(|span| span.offset == 0).map(move |span| {
-            let mut octets = Octets { bytes: vec![0; span.sdu.size as usize], holes: Vec::new() };
-            self.fill(end, &span, (0, span.sdu.size), &mut octets);
+            let mut octets = Octets { bytes: vec![0; span.sdu.size() as usize], holes: Vec::new() };
+            self.fill(end, &span, (0, span.sdu.size()), &mut octets);
             let number = span.sdu.serial;
             Begun { control: matches!(Label::of(number).kind, Kind::Control(_)), number, octets }
         })

@@ -46,13 +46,21 @@ impl OpenSdus {
 
     /// Settles the delivered SDU `count` and returns it, unless it is settled already; the SDUs
     /// that it has overtaken go to `lost`.
-    #[inline]
-    pub fn deliver(&mut self, epoch: u16, count: u32, mut lost: impl FnMut(Sdu)) -> Option<Sdu> {
+    #[inline(always)]
+    pub fn deliver(&mut self, epoch: u16, count: u32, lost: impl FnMut(Sdu)) -> Option<Sdu> {
         let at = self.at(epoch, count)?;
-        for _ in 0..at {
-            self.pop().into_iter().for_each(&mut lost);
+        if at > 0 {
+            self.lose(at, lost);
         }
         self.pop()
+    }
+
+    /// The first `n` SDUs are lost, unless they are settled.
+    #[inline(never)]
+    fn lose(&mut self, n: usize, mut lost: impl FnMut(Sdu)) {
+        for _ in 0..n {
+            self.pop().into_iter().for_each(&mut lost);
+        }
     }
 
     #[inline]

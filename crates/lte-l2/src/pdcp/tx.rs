@@ -39,7 +39,6 @@ impl PdcpTxOutput {
 #[derive(Clone, Copy, Debug)]
 struct Held {
     sdu: Sdu,
-    expires: Instant,
     /// The epoch in which its PDU was sent last.
     epoch: u16,
     /// Its PDU has a whole header.
@@ -49,13 +48,13 @@ struct Held {
 }
 
 // A bearer has one for each SDU in its queue.
-const _: () = assert!(size_of::<Held>() == 32);
+const _: () = assert!(size_of::<Held>() == 20);
 
 impl Held {
     /// The SDU whose PDU has the serial number `serial`.
     #[inline]
-    fn new(sdu: Sdu, expires: Instant, serial: u64) -> Held {
-        let mut held = Held { sdu, expires, epoch: 0, whole: false, alive: true };
+    fn new(sdu: Sdu, serial: u64) -> Held {
+        let mut held = Held { sdu, epoch: 0, whole: false, alive: true };
         held.sent_as(serial);
         held
     }
@@ -89,6 +88,8 @@ pub struct PdcpTx {
     /// `held[0]` has COUNT `first`.
     first: u32,
     held: VecDeque<Held>,
+    /// When the discardTimer of each in `held` expires; empty without a discardTimer.
+    expiries: VecDeque<Instant>,
     /// SDUs and bytes in `held` that are alive.
     kept: (usize, u64),
     queue: RetransmissionQueue,
@@ -118,6 +119,7 @@ impl PdcpTx {
             next_count: 0,
             first: 0,
             held: VecDeque::new(),
+            expiries: VecDeque::new(),
             kept: (0, 0),
             queue: config.retransmission,
             room_waiting: config.waiting,
@@ -134,28 +136,30 @@ impl PdcpTx {
     // TS 36.323 v15.1.0 clause 5.1.1: its discardTimer starts, if one is configured.
     #[inline]
     #[must_use]
-    pub fn push(&mut self, now: Instant, sdu: Sdu, out: &mut PdcpTxOutput) -> Option<Sdu> {
+    pub fn push(&mut self, now: Instant, sdu: &Sdu, out: &mut PdcpTxOutput) -> Option<Sdu> {
         let expires = self.discard_timer.map_or(Instant::MAX, |t| now.saturating_add(t));
         self.admit(sdu, expires, out)
     }
 
     /// Numbers an SDU and returns its PDU, puts it into the queue of waiting SDUs, or drops it.
-    #[inline]
-    fn admit(&mut self, sdu: Sdu, expires: Instant, out: &mut PdcpTxOutput) -> Option<Sdu> {
-        if self.waiting.is_empty() && self.has_room(sdu.size) {
+    // Inlined: nearly all calls are for SDUs that are pushed, and are given a COUNT.
+    #[inline(always)]
+    fn admit(&mut self, sdu: &Sdu, expires: Instant, out: &mut PdcpTxOutput) -> Option<Sdu> {
+        if self.waiting.is_empty() && self.has_room(sdu.size()) {
             return Some(self.number(sdu, expires));
         }
-        if self.room_waiting.admit(self.waiting_bytes, self.waiting.len(), sdu.size) {
-            self.wait(sdu, expires);
-        } else {
-            out.dropped.push((sdu, DropCause::PdcpBufferFull));
-        }
+        self.wait_or_drop(sdu, expires, out);
         None
     }
 
-    fn wait(&mut self, sdu: Sdu, expires: Instant) {
-        self.waiting_bytes += u64::from(sdu.size);
-        push_tight(&mut self.waiting, (sdu, expires));
+    #[inline(never)]
+    fn wait_or_drop(&mut self, sdu: &Sdu, expires: Instant, out: &mut PdcpTxOutput) {
+        if self.room_waiting.admit(self.waiting_bytes, self.waiting.len(), sdu.size()) {
+            self.waiting_bytes += u64::from(sdu.size());
+            push_tight(&mut self.waiting, (*sdu, expires));
+        } else {
+            out.dropped.push((*sdu, DropCause::PdcpBufferFull));
+        }
     }
 
     /// Returns SDUs and bytes in the retransmission queue, less `packets` and `bytes`, which RLC
@@ -198,14 +202,14 @@ impl PdcpTx {
     /// Maximum_PDCP_SN it becomes 0 and TX_HFN is incremented. Returns its PDU.
     // Inlined: nearly all calls are for SDUs that are pushed.
     #[inline(always)]
-    fn number(&mut self, sdu: Sdu, expires: Instant) -> Sdu {
+    fn number(&mut self, sdu: &Sdu, expires: Instant) -> Sdu {
         let count = self.next_count;
         if self.held.is_empty() {
             (self.first, self.timers_from) = (count, self.timers_from.max(count));
         }
         self.fill_to(count);
         self.next_count += 1;
-        let pdu = self.pdu_of(&sdu, count);
+        let pdu = self.pdu_of(sdu, count);
         if self.acknowledged || self.discard_timer.is_some() {
             self.keep(sdu, expires, pdu.serial);
         } else {
@@ -215,10 +219,23 @@ impl PdcpTx {
     }
 
     #[inline]
-    fn keep(&mut self, sdu: Sdu, expires: Instant, serial: u64) {
+    fn keep(&mut self, sdu: &Sdu, expires: Instant, serial: u64) {
         self.kept.0 += 1;
-        self.kept.1 += u64::from(sdu.size);
-        push_tight(&mut self.held, Held::new(sdu, expires, serial));
+        self.kept.1 += u64::from(sdu.size());
+        self.hold(Held::new(*sdu, serial), expires);
+    }
+
+    #[inline]
+    fn hold(&mut self, held: Held, expires: Instant) {
+        push_tight(&mut self.held, held);
+        if self.discard_timer.is_some() {
+            push_tight(&mut self.expiries, expires);
+        }
+    }
+
+    /// When `held[i]` expires.
+    fn expires(&self, i: usize) -> Instant {
+        self.expiries.get(i).copied().unwrap_or(Instant::MAX)
     }
 
     /// Releases `held[i]`, which need not be sent again.
@@ -227,16 +244,16 @@ impl PdcpTx {
         if let Some(h) = self.held.get_mut(i).filter(|h| h.alive) {
             h.alive = false;
             self.kept.0 -= 1;
-            self.kept.1 -= u64::from(h.sdu.size);
+            self.kept.1 -= u64::from(h.sdu.size());
         }
     }
 
     /// The PDU of an SDU with `count`.
     #[inline]
     fn pdu_of(&mut self, sdu: &Sdu, count: u32) -> Sdu {
-        let (size, kind) = self.compressor.compress(sdu.size);
+        let (size, kind) = self.compressor.compress(sdu.size());
         let serial = Label { epoch: self.epoch, count, kind }.serial();
-        Sdu { serial, size: size + self.header, ..*sdu }
+        Sdu { serial, ..sdu.with_size(size + self.header) }
     }
 
     /// When the next discardTimer expires.
@@ -244,7 +261,7 @@ impl PdcpTx {
     pub fn poll_at(&self) -> Option<Instant> {
         self.discard_timer?;
         let i = self.timers_from.wrapping_sub(self.first) as usize;
-        let held = self.held.get(i).map(|h| h.expires);
+        let held = self.expiries.get(i).copied();
         let waiting = self.waiting.front().map(|w| w.1);
         earlier(held, waiting).filter(|&t| t < Instant::MAX)
     }
@@ -256,7 +273,7 @@ impl PdcpTx {
         while self.timers_from < self.next_count && self.discard_timer.is_some() {
             let i = (self.timers_from - self.first) as usize;
             let Some(h) = self.held.get(i) else { break };
-            if h.alive && h.expires > now {
+            if h.alive && self.expires(i) > now {
                 break;
             }
             if h.alive {
@@ -275,6 +292,7 @@ impl PdcpTx {
     fn remove_front(&mut self) {
         while self.held.front().is_some_and(|h| !h.alive) {
             self.held.pop_front();
+            self.expiries.pop_front();
             self.first += 1;
         }
         self.timers_from = self.timers_from.max(self.first);
@@ -284,18 +302,18 @@ impl PdcpTx {
     #[inline]
     pub(super) fn number_waiting(&mut self, out: &mut PdcpTxOutput) {
         while let Some(&(sdu, expires)) = self.waiting.front() {
-            if !self.has_room(sdu.size) {
+            if !self.has_room(sdu.size()) {
                 break;
             }
             self.pop_waiting();
             out.numbered.push(sdu);
-            out.pdus.push(self.number(sdu, expires));
+            out.pdus.push(self.number(&sdu, expires));
         }
     }
 
     fn pop_waiting(&mut self) -> Option<(Sdu, Instant)> {
         let popped = self.waiting.pop_front();
-        self.waiting_bytes -= popped.map_or(0, |(sdu, _)| u64::from(sdu.size));
+        self.waiting_bytes -= popped.map_or(0, |(sdu, _)| u64::from(sdu.size()));
         popped
     }
 
@@ -359,6 +377,7 @@ impl PdcpTx {
         if kind != HandoverKind::Lossless {
             self.numbering = self.epoch;
             self.held.clear();
+            self.expiries.clear();
             self.kept = (0, 0);
             (self.next_count, self.first, self.timers_from) = (0, 0, 0);
         }
@@ -373,18 +392,19 @@ impl PdcpTx {
 
     /// When the SDU `count` expires.
     pub(super) fn expiry(&self, count: u32) -> Instant {
-        self.held.get(count.wrapping_sub(self.first) as usize).map_or(Instant::MAX, |h| h.expires)
+        self.expires(count.wrapping_sub(self.first) as usize)
     }
 
     /// Removes all SDUs when the entity moves to another node, those with a COUNT first, in
     /// ascending order. The next COUNT stays: SN STATUS TRANSFER carries it (TS 36.423 clause
     /// 8.2.2).
     pub(super) fn pack(&mut self, forwarded_sdus: &mut Vec<ForwardedSdu>) {
-        let counted = (self.first..).zip(self.held.drain(..)).filter(|(_, h)| h.alive);
-        forwarded_sdus.extend(counted.map(|(n, h)| ForwardedSdu {
+        let expiries = self.expiries.drain(..).chain(std::iter::repeat(Instant::MAX));
+        let counted = (self.first..).zip(self.held.drain(..)).zip(expiries).filter(|((_, h), _)| h.alive);
+        forwarded_sdus.extend(counted.map(|((n, h), expires)| ForwardedSdu {
             count: Some(n),
             sdu: h.sdu,
-            expires: h.expires,
+            expires,
         }));
         self.kept = (0, 0);
         (self.first, self.timers_from) = (self.next_count, self.next_count);
@@ -398,7 +418,7 @@ impl PdcpTx {
     pub(super) fn unpack(&mut self, forwarded_sdu: ForwardedSdu, out: &mut PdcpTxOutput) {
         let ForwardedSdu { sdu, expires, .. } = forwarded_sdu;
         let Some(count) = forwarded_sdu.count else {
-            if let Some(pdu) = self.admit(sdu, expires, out) {
+            if let Some(pdu) = self.admit(&sdu, expires, out) {
                 out.numbered.push(sdu);
                 out.pdus.push(pdu);
             }
@@ -410,7 +430,7 @@ impl PdcpTx {
         }
         self.fill_to(count);
         let pdu = self.pdu_of(&sdu, count);
-        self.keep(sdu, expires, pdu.serial);
+        self.keep(&sdu, expires, pdu.serial);
         out.pdus.push(pdu);
     }
 
@@ -418,8 +438,8 @@ impl PdcpTx {
     /// lost during forwarding.
     fn fill_to(&mut self, count: u32) {
         while self.first + (self.held.len() as u32) < count {
-            let gap = Held { alive: false, ..Held::new(Sdu::anonymous(), Instant::MAX, 0) };
-            push_tight(&mut self.held, gap);
+            let gap = Held { alive: false, ..Held::new(Sdu::anonymous(), 0) };
+            self.hold(gap, Instant::MAX);
         }
     }
 

@@ -21,31 +21,36 @@ pub struct Backlog {
 
 #[derive(Clone, Debug)]
 struct Waiting {
+    /// Without size: it was discarded, and its place remains until it reaches the head.
     sdu: Sdu,
     since: Instant,
-    state: State,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Whole,
-    /// The AQM has accepted it; no byte is sent yet.
-    Judged,
-    /// Some bytes of it are in a PDU.
-    Begun,
-    /// Discarded; its place remains until it reaches the head.
-    Gone,
 }
 
 // A buffer has one for each SDU that waits.
-const _: () = assert!(size_of::<Waiting>() == 32);
+const _: () = assert!(size_of::<Waiting>() == 24);
+
+impl Waiting {
+    const fn is_gone(&self) -> bool {
+        self.sdu.size() == 0
+    }
+    /// Discards it; returns its size.
+    const fn discard(&mut self) -> u32 {
+        let size = self.sdu.size();
+        self.sdu = self.sdu.with_size(0);
+        size
+    }
+}
 
 /// The transmission buffer.
 #[derive(Debug)]
 pub(super) struct TxBuffer {
     sdus: VecDeque<Waiting>,
-    /// Bytes of the head that are in PDUs already.
+    /// SDUs in it that are discarded.
+    gone: usize,
+    /// Bytes of the head that are in PDUs already. Above 0 the head is never discarded.
     mapped: u32,
+    /// The AQM has accepted the head.
+    judged: bool,
     backlog: Backlog,
     limit: Backlog,
     discipline: Discipline,
@@ -59,7 +64,9 @@ impl TxBuffer {
     pub fn new(config: &BufferConfig) -> TxBuffer {
         TxBuffer {
             sdus: VecDeque::new(),
+            gone: 0,
             mapped: 0,
+            judged: false,
             backlog: Backlog::default(),
             limit: Backlog {
                 packets: config.packets.value().unwrap_or(u32::MAX),
@@ -94,9 +101,9 @@ impl TxBuffer {
     /// SDUs of which no byte is in a PDU.
     pub fn untouched(&self) -> Backlog {
         let mut all = self.backlog;
-        if let Some(head) = self.sdus.front().filter(|w| w.state == State::Begun) {
+        if let Some(head) = self.sdus.front().filter(|_| self.mapped > 0) {
             all.packets -= 1;
-            all.bytes -= u64::from(head.sdu.size - self.mapped);
+            all.bytes -= u64::from(head.sdu.size() - self.mapped);
         }
         all
     }
@@ -114,11 +121,26 @@ impl TxBuffer {
     /// Takes `sdu` in, or drops it or older SDUs.
     #[inline]
     pub fn push<S>(&mut self, now: Instant, sdu: Sdu, out: &mut RlcOutput<S>) {
-        if sdu.size == 0 {
+        if self.aqm.is_none() && sdu.size() > 0 && self.fits(&sdu) {
+            self.enter(now, sdu);
+        } else {
+            self.push_or_drop(now, sdu, out);
+        }
+    }
+
+    #[inline]
+    fn enter(&mut self, now: Instant, sdu: Sdu) {
+        self.backlog.packets += 1;
+        self.backlog.bytes += u64::from(sdu.size());
+        push_tight(&mut self.sdus, Waiting { sdu, since: now });
+    }
+
+    #[inline(never)]
+    fn push_or_drop<S>(&mut self, now: Instant, mut sdu: Sdu, out: &mut RlcOutput<S>) {
+        if sdu.size() == 0 {
             out.dropped.push((sdu, DropCause::Empty));
             return;
         }
-        let mut sdu = sdu;
         match self.aqm.as_mut().map(|aqm| aqm.arrives(now, sight(&sdu), seen(self.backlog))) {
             Some(Verdict::Drop) => return out.dropped.push((sdu, DropCause::Aqm)),
             Some(Verdict::Mark) => mark(&mut sdu, &mut self.marked, out),
@@ -129,36 +151,48 @@ impl TxBuffer {
                 return out.dropped.push((sdu, DropCause::BufferFull));
             }
         }
-        self.backlog.packets += 1;
-        self.backlog.bytes += u64::from(sdu.size);
-        push_tight(&mut self.sdus, Waiting { sdu, since: now, state: State::Whole });
+        self.enter(now, sdu);
     }
 
     #[inline]
     const fn fits(&self, sdu: &Sdu) -> bool {
         self.backlog.packets < self.limit.packets
-            && self.backlog.bytes.saturating_add(sdu.size as u64) <= self.limit.bytes
+            && self.backlog.bytes.saturating_add(sdu.size() as u64) <= self.limit.bytes
     }
 
     /// Drops the oldest SDU of which no byte was sent.
     fn drop_oldest<S>(&mut self, out: &mut RlcOutput<S>) -> bool {
-        let whole = |w: &&mut Waiting| matches!(w.state, State::Whole | State::Judged);
-        let Some(w) = self.sdus.iter_mut().find(whole) else { return false };
+        let begun = usize::from(self.mapped > 0);
+        let Some(w) = self.sdus.iter_mut().skip(begun).find(|w| !w.is_gone()) else { return false };
         out.dropped.push((w.sdu, DropCause::BufferFull));
-        Self::remove(w, &mut self.backlog);
-        self.drop_gone();
+        let size = w.discard();
+        self.removed(size);
         true
     }
 
-    fn remove(w: &mut Waiting, backlog: &mut Backlog) {
-        w.state = State::Gone;
-        backlog.packets -= 1;
-        backlog.bytes -= u64::from(w.sdu.size);
+    /// An SDU of `size` bytes is discarded.
+    fn removed(&mut self, size: u32) {
+        self.gone += 1;
+        self.backlog.packets -= 1;
+        self.backlog.bytes -= u64::from(size);
+        self.drop_gone();
     }
 
+    /// Removes the head, and discarded SDUs behind it.
+    #[inline]
+    fn pop_head(&mut self) {
+        (self.mapped, self.judged) = (0, false);
+        self.sdus.pop_front();
+        self.drop_gone();
+    }
+
+    /// Removes discarded SDUs that have reached the head.
+    #[inline]
     fn drop_gone(&mut self) {
-        while self.sdus.front().is_some_and(|w| w.state == State::Gone) {
+        while self.gone > 0 && self.sdus.front().is_some_and(Waiting::is_gone) {
+            self.judged = false;
             self.sdus.pop_front();
+            self.gone -= 1;
         }
     }
 
@@ -166,13 +200,14 @@ impl TxBuffer {
     // TS 36.322 v15.1.0 clause 5.3: an SDU of which a segment is in a data PDU is not discarded.
     pub fn discard(&mut self, serial: u64) -> Option<Sdu> {
         let at = self.sdus.partition_point(|w| w.sdu.serial < serial);
+        let begun = at == 0 && self.mapped > 0;
         let w = self.sdus.get_mut(at)?;
-        if w.sdu.serial != serial || !matches!(w.state, State::Whole | State::Judged) {
+        if w.sdu.serial != serial || begun || w.is_gone() {
             return None;
         }
         let sdu = w.sdu;
-        Self::remove(w, &mut self.backlog);
-        self.drop_gone();
+        let size = w.discard();
+        self.removed(size);
         Some(sdu)
     }
 
@@ -188,22 +223,21 @@ impl TxBuffer {
 
     #[inline(never)]
     fn judge<S>(&mut self, now: Instant, out: &mut RlcOutput<S>) {
-        let Some(aqm) = &mut self.aqm else { return };
-        while let Some(w) = self.sdus.front_mut().filter(|w| w.state == State::Whole) {
-            w.state = State::Judged;
+        while let Some(aqm) = &mut self.aqm
+            && let Some(w) = self.sdus.front_mut().filter(|_| !self.judged && self.mapped == 0)
+        {
+            self.judged = true;
             let behind = aqm::Backlog {
                 packets: u64::from(self.backlog.packets) - 1,
-                bytes: self.backlog.bytes - u64::from(w.sdu.size),
+                bytes: self.backlog.bytes - u64::from(w.sdu.size()),
             };
             match aqm.leaves(now, sight(&w.sdu), w.since, behind) {
                 Verdict::Pass => {}
                 Verdict::Mark => mark(&mut w.sdu, &mut self.marked, out),
                 Verdict::Drop => {
                     out.dropped.push((w.sdu, DropCause::Aqm));
-                    Self::remove(w, &mut self.backlog);
-                    while self.sdus.front().is_some_and(|w| w.state == State::Gone) {
-                        self.sdus.pop_front();
-                    }
+                    self.backlog = Backlog { packets: behind.packets as u32, bytes: behind.bytes };
+                    self.pop_head();
                 }
             }
         }
@@ -212,15 +246,12 @@ impl TxBuffer {
     /// Records that `bytes` of the head are in a PDU.
     #[inline]
     pub fn take(&mut self, bytes: u32) {
-        let Some(head) = self.sdus.front_mut() else { return };
+        let Some(head) = self.sdus.front() else { return };
         self.backlog.bytes -= u64::from(bytes);
         self.mapped += bytes;
-        head.state = State::Begun;
-        if self.mapped == head.sdu.size {
-            self.mapped = 0;
+        if self.mapped == head.sdu.size() {
             self.backlog.packets -= 1;
-            self.sdus.pop_front();
-            self.drop_gone();
+            self.pop_head();
         }
     }
 
@@ -228,13 +259,15 @@ impl TxBuffer {
     /// PDUs.
     pub fn drain(&mut self) -> impl Iterator<Item = (Sdu, bool)> {
         self.backlog = Backlog::default();
-        self.mapped = 0;
-        self.sdus.drain(..).filter(|w| w.state != State::Gone).map(|w| (w.sdu, w.state == State::Begun))
+        let begun = std::mem::take(&mut self.mapped) > 0;
+        (self.judged, self.gone) = (false, 0);
+        let all = self.sdus.drain(..).enumerate().filter(|(_, w)| !w.is_gone());
+        all.map(move |(i, w)| (w.sdu, i == 0 && begun))
     }
 }
 
 const fn sight(sdu: &Sdu) -> Sight {
-    Sight { size: sdu.size, ecn: sdu.ecn }
+    Sight { size: sdu.size(), ecn: sdu.ecn() }
 }
 
 fn seen(backlog: Backlog) -> aqm::Backlog {
@@ -243,8 +276,8 @@ fn seen(backlog: Backlog) -> aqm::Backlog {
 
 /// Marks an SDU with congestion experienced; each SDU is reported once.
 fn mark<S>(sdu: &mut Sdu, marked: &mut u64, out: &mut RlcOutput<S>) {
-    if sdu.ecn != Ecn::Ce {
-        sdu.ecn = Ecn::Ce;
+    if sdu.ecn() != Ecn::Ce {
+        *sdu = sdu.with_ecn(Ecn::Ce);
         *marked += 1;
         out.marked.push(*sdu);
     }
@@ -310,7 +343,7 @@ mod tests {
         b.set_aqm(Some(AqmConfig::Codel(params).build(&Site::default())));
         for i in 0..6 {
             let ecn = if i == 3 { Ecn::Ect0 } else { Ecn::NotEct };
-            b.push(Instant(i), Sdu { ecn, ..sdu(i, 100) }, &mut out);
+            b.push(Instant(i), sdu(i, 100).with_ecn(ecn), &mut out);
         }
         let (mut sent, mut now) = (Vec::new(), Instant(10));
         while let Some((sdu, mapped)) = b.head(now, &mut out) {
@@ -324,6 +357,6 @@ mod tests {
         assert_eq!({ out.dropped[0].0.serial }, 1);
         assert_eq!(out.dropped[0].1, DropCause::Aqm);
         assert_eq!((out.marked.len(), out.marked[0].serial, b.marked()), (1, 3, 1));
-        assert_eq!(out.marked[0].ecn, Ecn::Ce);
+        assert_eq!(out.marked[0].ecn(), Ecn::Ce);
     }
 }

@@ -100,7 +100,7 @@ pub(super) fn fill<S>(
     let (mut starts, mut ends) = (true, true);
     while field.is_open() {
         let Some((sdu, mapped)) = buffer.head(now, out) else { break };
-        let rest = sdu.size - mapped;
+        let rest = sdu.size() - mapped;
         let want = match shortcuts.fixed_fragment {
             Some(n) if field.elements() > 0 || room < format.fixed(false) + rest.min(n) => 0,
             Some(n) => rest.min(n),

@@ -58,7 +58,7 @@ impl Payload for Span {
     }
     #[inline]
     fn finish(whole: Span) -> Option<Sdu> {
-        (whole.offset == whole.sdu.size).then_some(whole.sdu)
+        (whole.offset == whole.sdu.size()).then_some(whole.sdu)
     }
 }
 

@@ -63,14 +63,14 @@ impl<P: Payload> Tm<P> {
         let mut left = grant;
         let before = out.dropped.len();
         while let Some((sdu, _)) = self.buffer.head(now, out) {
-            if sdu.size > left.room() {
+            if sdu.size() > left.room() {
                 break;
             }
-            self.buffer.take(sdu.size);
-            left.charge(sdu.size);
+            self.buffer.take(sdu.size());
+            left.charge(sdu.size());
             self.stats.pdus_new += 1;
-            self.stats.bytes_sent += u64::from(sdu.size);
-            pdus.push(Pdu::Tmd(Element { payload: Span { sdu, offset: 0 }, len: sdu.size }));
+            self.stats.bytes_sent += u64::from(sdu.size());
+            pdus.push(Pdu::Tmd(Element { payload: Span { sdu, offset: 0 }, len: sdu.size() }));
         }
         self.stats.sdus_dropped += (out.dropped.len() - before) as u64;
         grant.bytes - left.bytes

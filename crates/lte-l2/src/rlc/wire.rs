@@ -66,7 +66,7 @@ impl WireRlc {
             encoded.push(encode(&pdu, widths, |span, len, to| {
                 let from = span.offset as usize;
                 to.extend_from_slice(&store[span.sdu.id][from..from + len as usize]);
-                if !acknowledged && span.offset + len == span.sdu.size {
+                if !acknowledged && span.offset + len == span.sdu.size() {
                     store.remove(span.sdu.id);
                     inside.remove(&{ span.sdu.serial });
                 }

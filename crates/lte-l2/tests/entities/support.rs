@@ -104,7 +104,7 @@ pub fn data(sn: u32, elements: &[(u64, u32, u32, u32)]) -> DataPdu<Span> {
         sn,
         poll: false,
         starts: first.payload.offset == 0,
-        ends: last.payload.offset + last.len == last.payload.sdu.size,
+        ends: last.payload.offset + last.len == last.payload.sdu.size(),
         segment: None,
         elements,
     }

@@ -140,8 +140,8 @@ impl Backhaul {
             Way::X2(..) => &self.config.x2,
         };
         let size = match &packet {
-            GtpMessage::Down(_, sdu) | GtpMessage::Up(_, sdu) => sdu.size + TUNNEL,
-            GtpMessage::Forward(_, forwarded_sdu) => forwarded_sdu.sdu.size + TUNNEL,
+            GtpMessage::Down(_, sdu) | GtpMessage::Up(_, sdu) => sdu.size() + TUNNEL,
+            GtpMessage::Forward(_, forwarded_sdu) => forwarded_sdu.sdu.size() + TUNNEL,
             GtpMessage::EndMarker(_) => MARKER,
         };
         let link = self.links.entry(way).or_insert_with(|| BackhaulLink::new(config));

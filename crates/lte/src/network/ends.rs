@@ -86,7 +86,7 @@ impl<'a, R: Reach> EnbBearers<'a, R> {
             drb.settle_ip(self.out);
             let Some(item) = item else { return };
             let before = self.out.dropped.len();
-            let sdu = Sdu { ecn: item.ecn, ..Sdu::new(item.id, item.size) };
+            let sdu = Sdu::new(item.id, item.size).with_ecn(item.ecn);
             if item.ecn == Ecn::Ce {
                 self.out.marked.push((bearer, End::Network, sdu));
             }

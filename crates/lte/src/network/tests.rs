@@ -88,7 +88,7 @@ fn marked_share(n: usize) -> f64 {
         out.marked.clear();
         for bearer in network.bearers.ids().collect::<Vec<_>>() {
             while network.view().inside(bearer, End::Network) < 60 {
-                let sdu = Sdu { ecn: Ecn::Ect0, ..Sdu::new(PacketId::from_index(id), 1500) };
+                let sdu = Sdu::new(PacketId::from_index(id), 1500).with_ecn(Ecn::Ect0);
                 network.push(now, bearer, End::Network, sdu, &mut out);
                 id += 1;
             }

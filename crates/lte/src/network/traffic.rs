@@ -36,7 +36,7 @@ impl RadioNetwork {
             return self.push(now, bearer, end, packet, out);
         };
         self.calendar.advance_to(now);
-        let Sdu { id, size, ecn, .. } = packet;
+        let (id, size, ecn) = (packet.id, packet.size(), packet.ecn());
         let item = Item { id, size, flow, ecn, content: Content::default(), enqueued: now };
         ip.enqueue(now, item);
         self.bearers.settle_ip(bearer, out);

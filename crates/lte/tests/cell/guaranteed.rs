@@ -82,7 +82,7 @@ fn run(config: &NetworkConfig, users: &[User]) -> (Vec<(f64, u64)>, Vec<f64>) {
         }
         for (bearer, _, sdu) in out.delivered.drain(..).filter(|_| ms >= 500) {
             let (bytes, longest) = &mut got[bearer.index()];
-            *bytes += u64::from(sdu.size) as f64 + OVERHEAD as f64;
+            *bytes += u64::from(sdu.size()) as f64 + OVERHEAD as f64;
             *longest = (*longest).max(ms - (sdu.id.index() / users.len()) as u64);
         }
         assert!(out.dropped.is_empty());

@@ -135,7 +135,7 @@ impl<L: Layer2> Adapter for BearerAccess<L> {
     #[inline(never)]
     fn enter(&mut self, now: Instant, at: Entry, item: Item, _: NodeId, out: &mut AccessOutput) {
         let end = if at == entry(End::Network) { End::Network } else { End::Ue };
-        let sdu = Sdu { ecn: item.ecn, ..Sdu::new(item.id, item.size) };
+        let sdu = Sdu::new(item.id, item.size).with_ecn(item.ecn);
         if out.stages {
             out.stage(item.id, now, Stage::RlcQueue, 0);
             let journeys = self.layer2.journeys();

@@ -32,7 +32,7 @@ impl Layer2 for Bearer {
 
     #[inline]
     fn push(&mut self, now: Instant, end: End, packet: Sdu, out: &mut BearerOutput<RlcEvent>) {
-        self.push(now, end, packet.id, packet.size, out);
+        self.push(now, end, packet.id, packet.size(), out);
     }
     fn rlc_stats(&self, end: End) -> RlcStats {
         self.rlc(end).stats()

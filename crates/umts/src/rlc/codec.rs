@@ -122,7 +122,7 @@ pub fn octets(pdu: &Pdu, payload: u32, header: impl Fn(&Sdu) -> Vec<u8>) -> Octe
         }
         Pdu::Tm(sdu) => {
             let mut octets = Octets::default();
-            octets.append_sdu(&header(sdu), (sdu.id, sdu.serial), 0, sdu.size);
+            octets.append_sdu(&header(sdu), (sdu.id, sdu.serial), 0, sdu.size());
             return octets;
         }
     };

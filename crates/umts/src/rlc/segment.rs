@@ -122,8 +122,8 @@ impl Segmenter {
         self.sdus.is_empty()
     }
     pub fn push(&mut self, sdu: Sdu, deadline: Instant) {
-        debug_assert!(sdu.size > 0, "an SDU without octets");
-        self.waiting += Bytes(sdu.size.into());
+        debug_assert!(sdu.size() > 0, "an SDU without octets");
+        self.waiting += Bytes(sdu.size().into());
         self.sdus.push_back(TxSdu { sdu, sent: 0, end: None, deadline });
     }
 
@@ -131,7 +131,7 @@ impl Segmenter {
     pub fn drop_head(&mut self) -> Option<Sdu> {
         let i = self.next + usize::from(self.sdus.get(self.next)?.sent > 0);
         let dropped = self.sdus.remove(i)?;
-        self.waiting -= Bytes(dropped.sdu.size.into());
+        self.waiting -= Bytes(dropped.sdu.size().into());
         Some(dropped.sdu)
     }
 
@@ -142,7 +142,7 @@ impl Segmenter {
         // Most PDUs are full of octets of one SDU, which neither begins nor ends with them.
         if self.untold_end.is_none()
             && let Some(front) = self.sdus.get_mut(self.next)
-            && front.sdu.size - front.sent > room
+            && front.sdu.size() - front.sent > room
             && room > 0
         {
             let mut segments = Segments::new();
@@ -165,13 +165,13 @@ impl Segmenter {
             ends += 1;
             let last = &mut self.sdus[self.next - 1];
             last.end = Some((count, ends));
-            segments.push(Segment { sdu: last.sdu, offset: last.sdu.size, len: 0, end });
+            segments.push(Segment { sdu: last.sdu, offset: last.sdu.size(), len: 0, end });
             room -= li;
         }
         // One octet after a 15-bit LI is padding that no LI indicates (clause 9.2.2.8).
         while room > 0 && !(li == 2 && room == 1 && ends > 0) {
             let Some(front) = self.sdus.get_mut(self.next) else { break };
-            let rest = front.sdu.size - front.sent;
+            let rest = front.sdu.size() - front.sent;
             let offset = front.sent;
             let (len, end) =
                 if rest + li <= room { (rest, EndMark::Here) } else { (rest.min(room), EndMark::None) };
@@ -223,7 +223,7 @@ impl Segmenter {
         let mut end = None;
         for _ in 0..n {
             let s = self.sdus.pop_front().expect("no more are discarded than there are");
-            self.waiting -= Bytes(u64::from(s.sdu.size - s.sent));
+            self.waiting -= Bytes(u64::from(s.sdu.size() - s.sent));
             if self.next > 0 {
                 self.next -= 1;
                 if self.next == 0 && s.end.is_none() {

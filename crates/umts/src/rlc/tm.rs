@@ -48,19 +48,19 @@ impl TmEntity {
     }
     /// Takes in an SDU from upper layers; one larger than a block is dropped.
     pub fn push_sdu(&mut self, sdu: Sdu, out: &mut Output) {
-        if u64::from(sdu.size) > self.payload.0 {
+        if u64::from(sdu.size()) > self.payload.0 {
             self.stats.sdus_discarded += 1;
             out.dropped.push((sdu, DropCause::TooLarge));
             return;
         }
         self.stats.sdus_in += 1;
-        self.waiting += Bytes(sdu.size.into());
+        self.waiting += Bytes(sdu.size().into());
         self.queue.push_back(sdu);
     }
     /// Passes MAC at most `blocks` PDUs.
     pub fn pull(&mut self, blocks: usize, pdus: &mut Vec<Pdu>) {
         for sdu in self.queue.drain(..blocks.min(self.queue.len())) {
-            self.waiting -= Bytes(sdu.size.into());
+            self.waiting -= Bytes(sdu.size().into());
             pdus.push(Pdu::Tm(sdu));
         }
     }

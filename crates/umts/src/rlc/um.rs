@@ -112,7 +112,7 @@ impl UmEntity {
         let (most_sdus, most_bytes) = (self.cfg.buffer_sdus as usize, self.cfg.buffer_bytes.0);
         let full = |b: &Segmenter| {
             (most_sdus > 0 && b.waiting_sdus() >= most_sdus)
-                || (most_bytes > 0 && b.waiting_bytes().0 + u64::from(sdu.size) > most_bytes)
+                || (most_bytes > 0 && b.waiting_bytes().0 + u64::from(sdu.size()) > most_bytes)
         };
         while full(&self.buffer) {
             let victim = match self.cfg.buffer_policy {
@@ -171,7 +171,7 @@ impl UmEntity {
             let got = (got + u32::from(segment.len)).saturating_sub(u32::from(short));
             if ends {
                 self.stats.sdus_out += 1;
-                out.delivered.push(Sdu { size: got, ..sdu });
+                out.delivered.push(sdu.with_size(got));
             } else {
                 self.partial = Some((sdu, got));
             }

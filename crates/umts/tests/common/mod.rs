@@ -66,7 +66,7 @@ impl World {
 
     fn collect(&mut self) {
         let now = self.now;
-        self.delivered.extend(self.out.delivered.iter().map(|(e, s)| (now, *e, s.id.index(), s.size)));
+        self.delivered.extend(self.out.delivered.iter().map(|(e, s)| (now, *e, s.id.index(), s.size())));
         self.dropped.extend(self.out.dropped.iter().map(|(e, s, c)| (now, *e, s.id.index(), *c)));
         self.events.extend(self.out.events.iter().map(|(e, v)| (now, *e, *v)));
         self.out.clear();

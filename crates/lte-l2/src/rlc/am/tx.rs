@@ -220,9 +220,7 @@ impl AmTx {
         if !new {
             return;
         }
-        let sent = self.window.get_mut(sn);
-        let count = sent.retx_count.map_or(0, |n| n + 1);
-        sent.retx_count = Some(count);
+        let count = self.window.count_retx(sn);
         if count == self.config.max_retx_threshold && !self.shortcuts.never_fails {
             stats.failures += 1;
             out.events.push(RlcEvent::MaxRetransmissions { sn: self.format.wrap(sn) });
@@ -249,6 +247,13 @@ impl AmTx {
             self.t_poll_retransmit = None;
         }
         self.reports += 1;
+        if status.nacks.is_empty() && self.holes.is_empty() {
+            // Usually. Below the highest ACK_SN nothing is in the window, above it nothing is
+            // acknowledged.
+            self.window.ack_to(ack_sn, &mut out.confirmed);
+            self.acked_to = ack_sn.max(self.acked_to);
+            return;
+        }
         self.take_nacks(status, ack_sn, stats, out);
         self.take_acks(ack_sn, out);
         self.window.advance();
@@ -268,7 +273,7 @@ impl AmTx {
             if sn >= ack_sn {
                 continue;
             }
-            self.window.get_mut(sn).nacked_by = self.reports;
+            self.window.nack(sn, self.reports);
             // A portion that names no byte of the PDU is taken for all of it.
             let data = self.window.get(sn).data;
             let portions = group.iter().map(|n| match n.portion {
@@ -285,7 +290,7 @@ impl AmTx {
         let Self { window, holes, acked_to, reports, .. } = self;
         if !holes.is_empty() {
             holes.retain(|&sn| {
-                let missing = sn >= ack_sn || window.get(sn).nacked_by == *reports;
+                let missing = sn >= ack_sn || window.is_nacked(sn, *reports);
                 if !missing {
                     window.ack(sn, &mut out.confirmed);
                 }
@@ -293,7 +298,7 @@ impl AmTx {
             });
         }
         for sn in *acked_to..ack_sn {
-            if window.get(sn).nacked_by == *reports {
+            if window.is_nacked(sn, *reports) {
                 holes.push(sn);
             } else {
                 window.ack(sn, &mut out.confirmed);
@@ -327,7 +332,7 @@ impl AmTx {
 
 /// Sets the framing info of a PDU made of spans.
 fn set_framing(pdu: &mut DataPdu<super::Span>) {
-    let is_end = |e: &crate::rlc::Element<super::Span>| e.payload.offset + e.len == e.payload.sdu.size;
+    let is_end = |e: &crate::rlc::Element<super::Span>| e.payload.offset + e.len == e.payload.sdu.size();
     pdu.starts = pdu.elements.first().is_some_and(|e| e.payload.offset == 0);
     pdu.ends = pdu.elements.last().is_some_and(is_end);
 }

@@ -96,7 +96,7 @@ impl RadioNetwork {
         let gone = self.bearers.sever(bearer, end, lossless);
         self.settle(now, bearer, true, out);
         let (kept, lost) = if lossless { (gone, Vec::new()) } else { (Vec::new(), gone) };
-        let bytes = lost.iter().map(|sdu| u64::from(sdu.size)).sum();
+        let bytes = lost.iter().map(|sdu| u64::from(sdu.size())).sum();
         let switched = NetworkEvent::ModeSwitch { to: rx, mode, packets: lost.len() as u64, bytes };
         out.events.push((tx, switched));
         for sdu in kept {

@@ -140,11 +140,11 @@ impl World {
             if bearer.index() < own && end == End::Network {
                 // At the eNB: the packet is sent to the other UE of the pair.
                 let other = BearerId::from_index(bearer.index() ^ 1);
-                self.network.push(now, other, End::Network, Sdu::new(sdu.id, sdu.size), &mut self.out);
+                self.network.push(now, other, End::Network, Sdu::new(sdu.id, sdu.size()), &mut self.out);
                 continue;
             }
             self.delivered.push((sdu.id.index(), now));
-            answers += usize::from(sdu.size > 100);
+            answers += usize::from(sdu.size() > 100);
         }
         self.dropped.extend(self.out.dropped.drain(..).map(|(_, _, sdu, cause)| (sdu.id.index(), cause)));
         let events = self.out.events.drain(..).filter(|(_, e)| matches!(e, NetworkEvent::ModeSwitch { .. }));

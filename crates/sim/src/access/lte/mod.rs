@@ -147,7 +147,7 @@ impl Adapter for LteAccess {
     fn enter(&mut self, now: Instant, entry: Entry, item: Item, dst: NodeId, out: &mut AccessOutput) {
         let (ue, end) = of_entry(entry);
         let flow = self.flows[item.flow];
-        let sdu = Sdu { ecn: item.ecn, ..Sdu::new(item.id, item.size) };
+        let sdu = Sdu::new(item.id, item.size).with_ecn(item.ecn);
         let direct =
             if end == End::Ue && !self.direct.is_empty() { self.direct.way((ue, dst), flow) } else { None };
         let bearer = self.ues[ue].bearer_of(flow.table);

@@ -237,7 +237,7 @@ impl AmEntity {
             return;
         }
         self.stats.sdus_out += (out.delivered.len() - from) as u64;
-        self.stats.bytes_out += out.delivered[from..].iter().map(|s| u64::from(s.size)).sum::<u64>();
+        self.stats.bytes_out += out.delivered[from..].iter().map(|s| u64::from(s.size())).sum::<u64>();
     }
 
     fn on_status(&mut self, now: Instant, status: &StatusPdu, out: &mut Output) {

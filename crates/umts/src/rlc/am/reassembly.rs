@@ -54,8 +54,8 @@ impl Reassembly {
             // For decoded octets the previous PDU seemed to be full: its last octet was padding.
             let padded = segment.end == EndMark::PreviousShort && !segment.sdu.is_known();
             let size = got.saturating_sub(padded.into());
-            debug_assert!(!sdu.is_known() || size == sdu.size, "an SDU lost octets");
-            out.delivered.push(Sdu { size, ..sdu });
+            debug_assert!(!sdu.is_known() || size == sdu.size(), "an SDU lost octets");
+            out.delivered.push(sdu.with_size(size));
         }
     }
 
@@ -82,7 +82,7 @@ impl Reassembly {
             partial.got += u32::from(segment.len);
             partial.ended |= segment.end != EndMark::None;
             partial.highest = partial.highest.max(count);
-            if partial.ended && partial.got == partial.sdu.size {
+            if partial.ended && partial.got == partial.sdu.size() {
                 out.delivered.push(partial.sdu);
                 self.partials.remove(at);
             }

@@ -130,7 +130,7 @@ impl Tx {
             }
         }
         stats.sdus_in += 1;
-        stats.bytes_in += u64::from(sdu.size);
+        stats.bytes_in += u64::from(sdu.size());
         let deadline =
             if self.cfg.timer_discard.is_zero() { Instant::MAX } else { now + self.cfg.timer_discard };
         self.buffer.push(sdu, deadline);
@@ -139,7 +139,7 @@ impl Tx {
     fn fits(&self, sdu: Sdu) -> bool {
         let (sdus, bytes) = (self.cfg.buffer_sdus as usize, self.cfg.buffer_bytes.0);
         (sdus == 0 || self.buffer.waiting_sdus() < sdus)
-            && (bytes == 0 || self.buffer.waiting_bytes().0 + u64::from(sdu.size) <= bytes)
+            && (bytes == 0 || self.buffer.waiting_bytes().0 + u64::from(sdu.size()) <= bytes)
     }
 
     /// Sends at most `blocks` data PDUs: retransmissions first ("treat retransmissions with higher
