@@ -77,6 +77,22 @@ impl Layers {
         &mut self.layers
     }
 
+    /// As [`change_at`](Self::change_at), for a packet that is pushed at `end`: that moves no
+    /// timer, unless [`push_moves_timers`](LteBearer::push_moves_timers).
+    #[inline]
+    fn push(&mut self, now: Instant, end: End, packet: Sdu, said: &mut LteBearerOutput) {
+        if end == End::Network {
+            self.waiting = None;
+        }
+        let timer = if cfg!(debug_assertions) { self.layers.next_timer(end) } else { Instant::MAX };
+        self.layers.push_ecn(now, end, packet, said);
+        if self.layers.push_moves_timers() {
+            self.changed[end.index()] = true;
+        } else if cfg!(debug_assertions) {
+            debug_assert_eq!(timer, self.layers.next_timer(end), "a push moves no timer");
+        }
+    }
+
     /// When a timer of an end that has changed expires next; the end of time if none runs.
     #[inline]
     fn changed_timer(&mut self) -> Instant {
@@ -290,7 +306,7 @@ impl Calls {
     /// Pushes `packet` at `end` of `drb`, to be delivered at the other end.
     #[inline]
     pub fn push(&mut self, now: Instant, drb: &mut Drb, end: End, packet: Sdu) {
-        drb.layers.change_at(end).push_ecn(now, end, packet, &mut self.said);
+        drb.layers.push(now, end, packet, &mut self.said);
     }
     /// Gives `end` MAC's opportunity of `grant`; PDUs are appended to `parts`. Returns the bytes
     /// used.

@@ -12,6 +12,7 @@ use lasthop_bearer::{Direction, End, Sdu, earlier};
 impl RadioNetwork {
     /// Pushes `packet` (above 0 bytes; its serial number is not used) at `end` of a bearer, to be
     /// delivered at the other end.
+    #[inline(always)] // in its callers here
     pub fn push(&mut self, now: Instant, bearer: BearerId, end: End, packet: Sdu, out: &mut NetworkOutput) {
         self.calendar.advance_to(now);
         if end == End::Network && self.core.is_some() && !self.bearers[bearer].direct {
@@ -88,7 +89,7 @@ impl RadioNetwork {
 
     /// Passes on the output of the layers of `bearer`, upon which MAC and RRC act. `of_ue`: the
     /// UE's end may have changed.
-    #[inline]
+    #[inline(always)]
     pub(super) fn settle(&mut self, now: Instant, bearer: BearerId, of_ue: bool, out: &mut NetworkOutput) {
         debug_assert!(!self.bearers.has_notice(), "notices of earlier steps come first");
         let notice = Notice { of_ue, ..self.layer2(now, out).pass_on(bearer) };
@@ -109,23 +110,25 @@ impl RadioNetwork {
     #[inline]
     fn on_notice(&mut self, now: Instant, notice: Notice, out: &mut NetworkOutput) {
         let Notice { bearer, of_ue, failed } = notice;
-        if self.bearers[bearer].direct {
+        let drb = &self.bearers[bearer];
+        if drb.direct {
             return self.sidelink_data(bearer);
         }
-        let ue = self.bearers[bearer].ue;
+        let ue = drb.ue;
         if failed {
             self.rrc_step(now, Tti::containing(now, TTI), ue, |rrc| rrc.link_failure(), out);
         }
-        self.contexts[ue].activity = self.calendar.next();
-        if self.links[ue].away {
+        let (context, link) = (&mut self.contexts[ue], &self.links[ue]);
+        context.activity = self.calendar.next();
+        if link.away {
             return;
         }
-        if !self.links[ue].rrc.is_connected() {
+        if !link.rrc.is_connected() {
             let from_ue = self.bearers[bearer].layers.needs_opportunity(End::Ue);
             let wants = [self.bearers.network_has_data(bearer), from_ue];
             return self.rrc_step(now, Tti::containing(now, TTI), ue, |rrc| rrc.data(wants), out);
         }
-        let active = self.contexts[ue].active[Direction::Downlink.index()];
+        let active = context.active[Direction::Downlink.index()];
         if !active && self.bearers.network_has_data(bearer) {
             self.attachment(ue).wake(Direction::Downlink);
         }

@@ -1,7 +1,8 @@
 //! The descriptor of a TCP segment between two endpoints, without its bytes.
 //!
-//! A [`Segment`] is small: options that few segments have are apart from it. [`wire`] turns it into the real header of RFC 9293, RFC 7323
-//! and RFC 2018 for captures and emulation, and reads one back.
+//! A [`Segment`] is small: options that few segments have are apart from it. [`wire`] turns it into
+//! the real header of RFC 9293, RFC 7323 and RFC 2018 for captures and emulation, and reads one
+//! back.
 
 mod accecn;
 mod rare;

@@ -174,8 +174,8 @@ impl Window {
     }
 
     /// Acknowledges the PDUs before `ack_sn`, where none in the window is acknowledged yet: VT(A)
-    /// becomes `ack_sn`, and SDUs complete with it go to `confirmed`. The same as [`ack`](Self::ack)
-    /// of each and [`advance`](Self::advance), in one pass.
+    /// becomes `ack_sn`, and SDUs complete with it go to `confirmed`. The same as
+    /// [`ack`](Self::ack) of each and [`advance`](Self::advance), in one pass.
     #[inline]
     pub fn ack_to(&mut self, ack_sn: u64, confirmed: &mut Vec<Sdu>) {
         let mut bytes = 0;
