@@ -202,7 +202,7 @@ impl TableWriter {
     /// the last one has the keys of every batch.
     fn share_dictionaries(&mut self, batches: Vec<RecordBatch>) -> Result<Vec<RecordBatch>, CaptureError> {
         if batches.len() <= 1 {
-            return Ok(batches); // its dictionaries are the last ones
+            return Ok(batches); // the dictionaries of the only batch are the last ones
         }
         let names = &self.names;
         let dictionaries: Vec<Option<ArrayRef>> =

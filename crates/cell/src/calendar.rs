@@ -93,7 +93,8 @@ pub struct Agenda<T> {
     open: Tti,
     /// The grid.
     tti: Duration,
-    /// The interval of the present moment, without its ends, while `open` follows it.
+    /// Start and end of the interval for which `next` and `open` were computed: strictly between
+    /// them both stay the same. Empty if they must be computed anew.
     within: (Instant, Instant),
 }
 

@@ -48,8 +48,8 @@ impl<E> Entry<E> {
 /// heap of many.
 ///
 /// Most runs of a few flows have some dozens of events that wait, of which the next few are due
-/// within a packet's time and the others are timers: in a list a new event passes one or two
-/// others, where it is compared with five to eight in a heap.
+/// within the time that a packet takes to send, and the others are timers: in a list a new event
+/// passes one or two others, where it is compared with five to eight in a heap.
 #[derive(Clone)]
 pub struct EventQueue<E> {
     /// In descending order while `is_list`, so that the next one is the last; else a heap.

@@ -3,18 +3,24 @@
 /// `turns` without whole turns: -1/2 to 1/2. For numbers below 2^51.
 #[inline(always)]
 pub fn fraction(turns: f64) -> f32 {
+    rest(turns) as f32
+}
+
+/// `turns` without whole turns, in double precision.
+#[inline(always)]
+fn rest(turns: f64) -> f64 {
     // The sum with this number has no fractional digits: subtracting it again leaves the nearest
     // whole number. Without a call of `round` the compiler can use vector lanes.
     const WHOLE: f64 = 1.5 * (1u64 << 52) as f64;
-    (turns - ((turns + WHOLE) - WHOLE)) as f32
+    turns - ((turns + WHOLE) - WHOLE)
 }
 
-/// `turns` without whole turns, in the nearest unit of 2^-32 turns. For numbers below 2^19.
+/// `turns` without whole turns, in the nearest unit of 2^-32 turns. For numbers below 2^51.
 #[inline(always)]
 pub fn units(turns: f64) -> u32 {
-    // The sum with this number has units as its last digit, and whole turns from bit 32 on.
+    // The sum with this number has units as its last digit.
     const UNIT: f64 = 1.5 * (1u64 << 20) as f64;
-    (turns + UNIT).to_bits() as u32
+    (rest(turns) + UNIT).to_bits() as u32
 }
 
 /// Cosine and sine of `t` turns, -1/2 to 1/2, without a branch or a table: those of half of it by
@@ -40,7 +46,9 @@ mod tests {
     /// in double precision, and none is halfway between two units.
     #[test]
     fn units_are_those_of_a_turn() {
-        for turns in [0.0, 0.25, -0.25, 0.5, -0.5, 1.0, 0.999_999_999_9, 17.123_456_789, -400_000.3] {
+        for turns in
+            [0.0, 0.25, -0.25, 0.5, -0.5, 1.0, 0.999_999_999_9, 17.123_456_789, -400_000.3, 3e9 + 0.3]
+        {
             let expected = (turns * 4_294_967_296.0_f64).round() as i128;
             assert_eq!(i128::from(units(turns)), expected.rem_euclid(1 << 32), "{turns}");
         }

@@ -58,6 +58,18 @@ fn the_initial_window_leaves_as_five_packets_of_two_segments() {
     assert_eq!(packets(&p, 0), [(2000, true); 5]);
 }
 
+/// A caller that does not ask again after the last segment: what is written then leaves at once.
+#[test]
+fn data_written_after_the_last_segment_leaves() {
+    let mut p = connected(config(true));
+    let end = &mut p.ends[0];
+    assert_eq!(end.write(p.now, 3000), 3000);
+    assert!((0..3).all(|_| end.poll_transmit(p.now).is_some_and(|s| s.len == 1000)));
+    assert_eq!(end.write(p.now, 1000), 1000);
+    assert_eq!(end.poll_transmit(p.now).map(|s| s.len), Some(1000));
+    assert!(end.poll_transmit(p.now).is_none());
+}
+
 #[test]
 fn a_packet_holds_at_most_half_the_window() {
     // tcp_min_tso_segs 10: the quota of half the window, five segments, cuts.

@@ -88,7 +88,7 @@ impl Layers {
         self.layers.push_ecn(now, end, packet, said);
         if self.layers.push_moves_timers() {
             self.changed[end.index()] = true;
-        } else if cfg!(debug_assertions) {
+        } else {
             debug_assert_eq!(timer, self.layers.next_timer(end), "a push moves no timer");
         }
     }
@@ -424,9 +424,9 @@ impl Bearers {
         self.calls.timers.peek().map(|Reverse((t, _))| *t)
     }
 
-    /// Processes the timers of the next bearer with a wake-up that is due at `now`, and returns it;
-    /// true if one of its timers has expired that is still running. Of a wake-up for timers that
-    /// have been stopped or started again since nothing follows.
+    /// Processes the timers of the next bearer with a wake-up that is due at `now`, and returns it,
+    /// and whether a running timer has expired. A wake-up for timers that were stopped or restarted
+    /// since then has no effect.
     pub fn expire(&mut self, now: Instant) -> Option<(BearerId, bool)> {
         while let Some(Reverse((at, bearer))) =
             self.calls.timers.peek().copied().filter(|Reverse((t, _))| *t <= now)

@@ -315,7 +315,7 @@ impl<R: Reach> Scheduling<'_, R> {
 }
 
 /// The data of a queue above `bearer` that RLC, where `bytes` wait, could send now [B].
-#[cold]
+#[inline(never)]
 fn waiting_above<R: Reach>(bearers: &EnbBearers<'_, R>, bearer: BearerId, bytes: u64) -> u64 {
     // While RLC's window is full no packet from above could be sent either.
     let all_can_be_sent = bytes == bearers.rlc(bearer).buffer_status().total();

@@ -100,8 +100,8 @@ impl RadioNetwork {
         }
         let active = self.cells.iter().filter(|cell| cell.is_active()).count();
         // A UE may be in several lists: their lengths are an upper bound that is found quickly.
-        let listed = self.cells.iter().filter(|cell| cell.is_active()).map(|cell| listed(cell, tti).count());
-        if active < team::CELLS && listed.sum::<usize>() < team::UES {
+        let counts = self.cells.iter().filter(|cell| cell.is_active()).map(|cell| listed(cell, tti).count());
+        if active < team::CELLS && counts.sum::<usize>() < team::UES {
             return false;
         }
         let Some(ids) = members(&self.cells, &self.links, tti) else { return false };

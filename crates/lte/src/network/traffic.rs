@@ -72,7 +72,7 @@ impl RadioNetwork {
             if expired {
                 self.settle(now, bearer, true, out);
             } else {
-                // Neither does MAC have other data, nor is the UE active.
+                // Nothing has changed: MAC has no new data, and the UE was not active.
                 let notice = self.layer2(now, out).pass_on(bearer);
                 debug_assert!(!notice.failed, "nothing has happened");
             }

@@ -337,6 +337,7 @@ impl Transport {
                 segment.ecn = ecn;
                 if let Transport::Tcp(connection) = self {
                     connection.socket_mut(to).handle_segment(now, segment);
+                    // Tested here, so that most segments do without a look at the other socket.
                     if !segment.rare.is_empty() {
                         connection.socket_mut(to.other()).recycle(segment);
                     }

@@ -36,6 +36,7 @@ impl Endpoint {
     /// Writes `n` octets with a hint; the hint counts only with segmentation offload. Otherwise as
     /// [`write`](Self::write).
     pub fn write_with(&mut self, now: Instant, n: u64, hint: WriteHint) -> u64 {
+        self.send.spent = false;
         let accepted = self.send.write(&mut self.conn, &mut self.receive, now, n, hint);
         self.check();
         accepted
@@ -48,7 +49,7 @@ impl Endpoint {
     }
 
     /// False if [`writable`](Self::writable) and [`notsent`](Self::notsent) are as at the last
-    /// call. A segment that reaches a receiver's end changes neither.
+    /// call. Data from the peer changes neither.
     #[inline]
     pub const fn take_room_moved(&mut self) -> bool {
         std::mem::replace(&mut self.send.seq.room_moved, false)
@@ -112,6 +113,7 @@ impl Endpoint {
     /// Switches Nagle's algorithm on or off. Data that it has held back is sent when it is switched
     /// off.
     pub fn set_nagle(&mut self, now: Instant, on: bool) {
+        self.send.spent = false;
         self.conn.config.acks.nagle = on;
         if !on {
             self.send.uncork(&mut self.conn, &mut self.receive, now);
@@ -120,6 +122,7 @@ impl Endpoint {
 
     /// Holds back partial segments while on, independent of Nagle's algorithm (TCP_CORK).
     pub fn set_cork(&mut self, now: Instant, on: bool) {
+        self.send.spent = false;
         self.send.limits.corked = on;
         if !on {
             self.send.uncork(&mut self.conn, &mut self.receive, now);

@@ -126,7 +126,7 @@ impl Endpoint {
     #[inline]
     pub fn poll_at_before(&mut self, at: Instant) -> Option<Instant> {
         if self.conn.timers.bound() >= at {
-            debug_assert!(self.poll_at().is_none_or(|first| first >= at), "a bound above a timer");
+            debug_assert!(self.poll_at().is_none_or(|first| first >= at), "a timer before the bound");
             return None;
         }
         self.conn.timers.tighten_bound();

@@ -14,7 +14,7 @@ impl Endpoint {
         if self.is_at_rest() || self.is_spent(now) { None } else { self.next_segment(now) }
     }
 
-    /// The call after the segment that used up the congestion window, without input between.
+    /// True if after the segment that left last no other one may leave, without input between.
     #[inline(always)]
     fn is_spent(&mut self, now: Instant) -> bool {
         if !std::mem::take(&mut self.send.spent) || self.receive.ack.is_due() {

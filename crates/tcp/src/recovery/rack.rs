@@ -274,19 +274,6 @@ impl Rack {
         }
     }
 
-    /// The oldest segment is acknowledged and leaves.
-    pub fn pop(&mut self) {
-        if let Some(m) = self.marks.pop_front() {
-            self.sacked -= u32::from(m.sacked);
-            self.lost -= u32::from(m.lost);
-            self.resent -= u32::from(m.resent);
-            self.packets -= u32::from(!m.sacked && !m.joined);
-            self.cut_before(0);
-            self.pending.pop();
-        }
-        self.search_from = self.search_from.saturating_sub(1);
-    }
-
     /// RFC 8985 section 6.2 step 4: the time to wait for a segment that was sent before a delivered
     /// one.
     pub fn reo_wnd(

@@ -27,9 +27,12 @@ impl Flow {
         self.records[i] = (now, self.records[i].1, self.records[i].2 + 1);
     }
     pub fn deliver(&mut self, i: usize, now: Instant) {
-        let (at, end, transmissions) = self.records[i];
-        let d = Delivered { now, at, end, octets: 1000, transmissions, min_rtt: Duration(0) };
+        let d = self.delivered(i, now);
         self.rack.delivered(&mut AckDigest::default(), i, d);
+    }
+    fn delivered(&self, i: usize, now: Instant) -> Delivered {
+        let (at, end, transmissions) = self.records[i];
+        Delivered { now, at, end, octets: 1000, transmissions, min_rtt: Duration(0) }
     }
     pub fn detect<T>(&mut self, how: impl Fn(&mut Rack, &VecDeque<(Instant, u64, u32)>) -> T) -> T {
         how(&mut self.rack, &self.records)
@@ -53,8 +56,8 @@ impl Flow {
                 }
             }),
             9 => (0..(n % 6).min(self.records.len())).for_each(|_| {
-                self.deliver(0, now);
-                self.rack.pop();
+                let d = self.delivered(0, now);
+                self.rack.deliver_oldest(&mut AckDigest::default(), &d);
                 self.records.pop_front();
             }),
             // A probe: with any mark.

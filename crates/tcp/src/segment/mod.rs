@@ -126,7 +126,7 @@ pub struct Segment {
     pub ecn: Ecn,
 }
 
-// Each packet of a run holds one, and is copied where it enters the world and where it leaves it.
+// Each packet in the network holds one.
 const _: () = assert!(size_of::<Segment>() <= 40);
 
 impl Segment {

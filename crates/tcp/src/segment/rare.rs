@@ -42,7 +42,7 @@ impl Rare {
         if options == RareOptions::NONE {
             return Rare::NONE;
         }
-        let Some(Rare(Some(mut memory))) = spare.0.pop() else { return Rare::from(options) };
+        let Some(mut memory) = spare.0.pop() else { return Rare::from(options) };
         *memory = options;
         Rare(Some(memory))
     }
@@ -64,13 +64,18 @@ impl Rare {
 /// Memory of the options of segments that have arrived, for those of later segments: ACKs with SACK
 /// blocks come many at a time.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SpareOptions(Vec<Rare>);
+pub(crate) struct SpareOptions(Vec<Box<RareOptions>>);
+
+/// Most memory that is kept. More can come back than was given: a link may duplicate segments.
+const SPARE_MAX: usize = 64;
 
 impl SpareOptions {
     /// Takes the memory of options that are no longer read.
     pub fn put(&mut self, read: Rare) {
-        if !read.is_empty() {
-            self.0.push(read);
+        if let Rare(Some(memory)) = read
+            && self.0.len() < SPARE_MAX
+        {
+            self.0.push(memory);
         }
     }
 }
@@ -101,7 +106,7 @@ mod tests {
     use lasthop_units::{Seq, SeqRange};
 
     #[test]
-    fn options_that_are_taken_away_leave_what_never_had_one() {
+    fn removing_all_options_frees_the_box() {
         let mut rare = Rare::NONE;
         rare.change(|o| _ = o.sack.push(SeqRange { start: Seq(1), end: Seq(2) }));
         assert_eq!((rare.is_empty(), rare.sack.len()), (false, 1));
@@ -109,5 +114,17 @@ mod tests {
         rare.change(|o| o.sack.truncate(0));
         assert_eq!((rare.is_empty(), &rare), (true, &Rare::from(RareOptions::NONE)));
         assert_eq!(*rare, RareOptions::NONE);
+    }
+
+    /// Memory comes back for each copy of a segment that a link has duplicated.
+    #[test]
+    fn spare_memory_has_a_bound() {
+        let mut spare = SpareOptions::default();
+        let mut rare = Rare::NONE;
+        rare.change(|o| _ = o.sack.push(SeqRange { start: Seq(1), end: Seq(2) }));
+        (0..1000).for_each(|_| spare.put(rare.clone()));
+        assert_eq!(spare.0.len(), SPARE_MAX);
+        assert_eq!(Rare::of(*rare, &mut spare), rare);
+        assert_eq!(spare.0.len(), SPARE_MAX - 1);
     }
 }

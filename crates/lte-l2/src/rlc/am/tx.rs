@@ -248,7 +248,7 @@ impl AmTx {
         }
         self.reports += 1;
         if status.nacks.is_empty() && self.holes.is_empty() {
-            // Usually. Below the highest ACK_SN nothing is in the window, above it nothing is
+            // The usual case: all PDUs before `acked_to` have left the window, and none after it is
             // acknowledged.
             self.window.ack_to(ack_sn, &mut out.confirmed);
             self.acked_to = ack_sn.max(self.acked_to);

@@ -57,8 +57,8 @@ pub(super) struct Sender {
     pub override_sws: bool,
     /// Our FIN is sent again with the ACK that is due.
     pub fin_again: bool,
-    /// The segment that left last has used up the congestion window: until the next input no other
-    /// one may leave.
+    /// After the segment that left last no other one may leave until the next input: it has used up
+    /// the congestion window, or with segmentation offload it was the last one that had been cut.
     pub spent: bool,
     /// The newest notice in the peer's ACKs.
     last_notice: u8,

@@ -16,7 +16,7 @@ pub(super) struct Poller {
     /// PDUs since the last poll by Poll_Window.
     since_window_poll: u32,
     above_window: bool,
-    /// [`least_above`] of the window of this size.
+    /// A window size, and its [`least_above`]; (0, 0) before the first.
     least_above: (u32, u64),
     /// Expiry of Timer_Poll.
     timer_poll: Option<Instant>,
