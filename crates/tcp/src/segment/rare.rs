@@ -64,6 +64,7 @@ impl Rare {
 /// Memory of the options of segments that have arrived, for those of later segments: ACKs with SACK
 /// blocks come many at a time.
 #[derive(Clone, Debug, Default)]
+#[allow(clippy::vec_box, reason = "the boxes are what is used again")]
 pub(crate) struct SpareOptions(Vec<Box<RareOptions>>);
 
 /// Most memory that is kept. More can come back than was given: a link may duplicate segments.
