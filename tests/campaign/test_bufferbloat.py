@@ -80,7 +80,7 @@ def test_the_whole_campaign_gives_each_row_that_the_tutorial_quotes(
     Path("bufferbloat.toml").write_text(Path("bufferbloat.toml").read_text().replace("seeds = 5\n", f"{rule}\n"))
     done = CliRunner().invoke(main, ["sweep", "bufferbloat.toml", "--out", "rule"])
     assert done.exit_code == 0, done.output
-    assert "481 runs; intervals" in done.output
+    assert "500 runs; intervals" in done.output
     commands = (
         "results results/bufferbloat", "compare results/bufferbloat --by cc --metric delay",
         "compare results/bufferbloat --by aqm --metric goodput", "results rule",
