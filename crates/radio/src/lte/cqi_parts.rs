@@ -110,6 +110,18 @@ mod tests {
     use crate::lte::{CqiRounding, CqiTable, mean_mi_all};
     use lasthop_engine::Draw;
 
+    /// TS 36.213 table 7.2.1-2: of a part with a CQI of its own beside that of the carrier, the
+    /// offset is at most 2 and at least -1.
+    #[test]
+    fn offsets_are_limited() {
+        let of = |own: u8, all: u8| {
+            let reached = (0..3).filter(|above| own >= all + above).count();
+            offset(Cqi::new(all), reached as u8)
+        };
+        assert_eq!([of(15, 5), of(6, 5), of(0, 5), of(5, 5)], [7, 6, 4, 5]);
+        assert_eq!([of(0, 0), of(15, 15), of(14, 15), of(15, 14)], [0, 15, 14, 15]);
+    }
+
     /// The CQIs are those of each part alone, by both models, in either coding.
     #[test]
     fn the_cqis_of_parts_are_those_of_each_part_alone() {
