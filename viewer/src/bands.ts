@@ -114,7 +114,7 @@ export function bands(run: Run, explained: Explained[], time: TimeWindow, marks:
     read(time.cursor);
   };
 
-  /** Writes the shares of the interval that the cursor is in beside their causes; null: no cursor. */
+  /** Writes the shares of the interval at the cursor beside their causes; null: no cursor. */
   const read = (at: number | null): void => {
     const found = at === null ? undefined : stack.shares[intervalOf(stack.edges, at)];
     const values = found && banded(found, parts);

@@ -28,7 +28,7 @@ pub struct Packet<P> {
     pub dont_fragment: bool,
     /// Whether it carries data, and whether all of that was sent before.
     pub content: Content,
-    /// It goes from end B of its flow to end A.
+    /// Sent by end B of its flow to end A.
     pub reverse: bool,
     /// When the source first passed it to IP: the flow monitor's clock.
     pub sent: Instant,

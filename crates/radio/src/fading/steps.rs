@@ -13,10 +13,11 @@ use crate::turns::{circle, units};
 /// addition of integers, exact for any number of steps.
 ///
 /// A step's turn and the first phase are rounded to the nearest unit, by 2^-33 turns = 1.2e-10
-/// turns at most. The first is a constant shift of the Doppler frequency of a sinusoid, by at most
-/// 1.2e-7 Hz with steps of 1 ms. After n steps a phase differs by at most (n + 1) 2^-33 turns.
+/// turns at most. The rounding of a step's turn shifts the Doppler frequency of a sinusoid by a
+/// constant, at most 1.2e-7 Hz with steps of 1 ms. After n steps a phase differs by at most (n + 1)
+/// 2^-33 turns.
 ///
-/// Both lists are in the order of the sinusoids.
+/// Turns and phases are in the order of the sinusoids.
 #[derive(Clone, Debug)]
 pub struct Steps {
     each: Box<[u32]>,

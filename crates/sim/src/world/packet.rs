@@ -17,7 +17,7 @@ use crate::transport::{Arrived, Payload, receiver};
 /// An IP packet of the world.
 pub type Packet = lasthop_net::Packet<Payload>;
 
-// A loaded network holds hundreds of thousands, and each is copied where it enters the world.
+// A loaded network holds hundreds of thousands.
 const _: () = assert!(size_of::<Packet>() <= 88);
 
 impl World {
