@@ -273,6 +273,101 @@ fn what_is_sent_again_without_sack_is_paced_too() {
     }
 }
 
+/// tcp_update_skb_after_send tests "tp->data_segs_out >= 10" after __tcp_transmit_skb has counted the
+/// packet: the time of the tenth segment is the first that counts. At 1 MB/s the eleventh waits for
+/// half of its millisecond, because nothing was paced before, with offload for half of the two of a
+/// packet.
+#[test]
+fn the_tenth_segment_is_the_first_that_is_paced() {
+    for (offload, expected) in [
+        (None, vec![(0, 10_000), (500, 1000), (1500, 1000)]),
+        (Some(Offload::LINUX), vec![(0, 10_000), (1000, 2000)]),
+    ] {
+        let mut c = config(true);
+        c.host.offload = offload;
+        c.window.initial_window = Some(20);
+        c.growth.max_pacing_rate = Some(lasthop_units::Bitrate(8_000_000));
+        let mut p = connected(c);
+        let start = p.now;
+        p.ends[0].write(p.now, 12_000);
+        p.flush();
+        p.drive(p.now + Duration::from_millis(20));
+        let after = departures(&p).iter().map(|&(at, len)| ((at - start.0) / 1000, len)).collect::<Vec<_>>();
+        assert_eq!(after, expected, "us, octets; {offload:?}");
+    }
+}
+
+/// sk_pacing_rate is at most sk_max_pacing_rate (tcp_update_pacing_rate, bbr_bw_to_pacing_rate), and
+/// tcp_tso_autosize reads it. Round trip 8 ms:
+///
+/// | control | window | own rate | ceiling | in 1/1024 s |
+/// |---|---|---|---|---|
+/// | CUBIC | 20 | 5000 kB/s | none | 4882 octets: 4 segments |
+/// | CUBIC | 20 | 5000 kB/s | 25 Mbit/s | 3051 octets: 3 segments |
+/// | BBR | 10 | 3573 kB/s | none | 3489 octets: 3 segments |
+/// | BBR | 10 | 3573 kB/s | 16 Mbit/s | 1953 octets: the least, 2 segments |
+/// | BBR | 10 | 3573 kB/s | 1 Mbit/s | below bbr_min_tso_rate: 1 segment |
+#[test]
+fn the_ceiling_of_the_pacing_rate_limits_the_size_of_packets() {
+    for (cc, window, ceiling, first) in [
+        (CcName::Cubic, 20, None, 4000),
+        (CcName::Cubic, 20, Some(25_000_000), 3000),
+        (CcName::Bbr, 10, None, 3000),
+        (CcName::Bbr, 10, Some(16_000_000), 2000),
+        (CcName::Bbr, 10, Some(1_000_000), 1000),
+    ] {
+        let mut c = Config { cc, ..config(true) };
+        c.window.initial_window = Some(window);
+        c.growth.max_pacing_rate = ceiling.map(lasthop_units::Bitrate);
+        let mut p = Pair::new(c, c, Duration::from_millis(4));
+        p.connect();
+        p.drive_until(Instant::from_secs(2), |p| p.ends.iter().all(|e| e.state() == State::Established));
+        p.logging = true;
+        p.ends[0].write(p.now, 60_000);
+        p.flush();
+        // Only the last segment of a packet of several has PSH.
+        let found = if first == 1000 { packets(&p, 0).pop() } else { packets(&p, 0).first().copied() };
+        let expected = if first == 1000 { (10_000, false) } else { (first, true) };
+        assert_eq!(found, Some(expected), "{cc:?}, window {window}, ceiling {ceiling:?}");
+    }
+}
+
+/// tcp_mss_split_point tests Nagle's rule where the peer's window cuts a packet, also if the packet
+/// is not the last: the part after the last full segment waits while a small one is outstanding.
+#[test]
+fn a_part_that_the_peers_window_leaves_waits_while_a_small_segment_is_outstanding() {
+    let sent = |nagle: bool| {
+        let mut c = config(true);
+        c.acks.nagle = nagle;
+        let mut peer = c;
+        peer.buffers.receive_buffer = 40_000;
+        peer.growth.manual_read = true;
+        let mut p = Pair::new(c, peer, Duration::from_millis(50));
+        p.connect();
+        p.drive_until(Instant::from_secs(1), |p| p.ends.iter().all(|e| e.state() == State::Established));
+        p.logging = true;
+        while p.ends[0].info().snd_wnd > 4500 {
+            p.ends[0].write(p.now, 1000);
+            p.flush();
+            p.drive(p.now + Duration::from_millis(300));
+        }
+        let (window, n) = (p.ends[0].info().snd_wnd as u32, p.log.len());
+        p.ends[0].write(p.now, 100);
+        p.ends[0].write_with(p.now, 5500, WriteHint { record_end: true, more: false });
+        p.ends[0].write(p.now, 1000);
+        p.flush();
+        // The small segment, a packet of two segments, and a packet that the window cuts.
+        let [(100, true), (2000, true), (third, _)] = packets(&p, n)[..] else {
+            panic!("{:?}", packets(&p, n));
+        };
+        (window - 2100, third)
+    };
+    let (room, third) = sent(false);
+    assert!((1001..2000).contains(&room), "{room}");
+    assert_eq!(third, room, "without Nagle's rule all that the window permits");
+    assert_eq!(sent(true), (room, 1000));
+}
+
 /// A packet with only a FIN has no octets, which take no time at any rate: the next departure is
 /// not delayed, and no timer is set for it.
 #[test]

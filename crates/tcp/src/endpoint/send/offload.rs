@@ -469,11 +469,12 @@ impl InFlight {
     fn segments_per_packet(&self, c: &Connection) -> u32 {
         let Some(o) = c.config.host.offload else { return 1 };
         let size_max = f64::from(o.size_max);
-        // sk_pacing_rate: the algorithm's own where it has one.
+        // sk_pacing_rate: the algorithm's own where it has one, and at most sk_max_pacing_rate.
         let own = self.cc.pacing_rate().map(|r| r.0 as f64 / 8.0);
-        let rate = own.unwrap_or_else(|| self.rate_by_window(c));
+        let most = c.config.growth.max_pacing_rate.map_or(f64::INFINITY, |r| r.0 as f64 / 8.0);
+        let rate = own.unwrap_or_else(|| self.rate_by_window(c)).min(most);
         // bbr_min_tso_segs: below 1.2 Mbit/s one segment at a time.
-        let least = if own.is_some_and(|r| r < MIN_TSO_RATE) { 1 } else { o.segments_min };
+        let least = if own.is_some() && rate < MIN_TSO_RATE { 1 } else { o.segments_min };
         let mut octets = rate / 1024.0;
         if let Some(rtt) = c.rtt.min {
             let halvings = (rtt.as_micros() >> o.rtt_log).min(32);
@@ -502,6 +503,11 @@ impl WriteQueue {
         self.chunks.front().map_or(seq.written, |chunk| chunk.end)
     }
 
+    /// True if the FIN is in the oldest chunk, because it is the last.
+    fn first_has_fin(&self, seq: &SendSequence) -> bool {
+        self.chunks.len() <= 1 && seq.close_requested && seq.waits()
+    }
+
     /// The next packet as the windows and Nagle's algorithm allow it; with `probe` one segment
     /// beyond them.
     fn cut(
@@ -514,7 +520,7 @@ impl WriteQueue {
     ) -> Option<Cut> {
         let (start, mss) = (seq.max, u64::from(c.negotiated.mss));
         let last = self.chunks.len() <= 1;
-        let fin = last && seq.close_requested && seq.waits();
+        let fin = self.first_has_fin(seq);
         let len = self.first_end(seq).saturating_sub(start);
         if len == 0 && !fin {
             return None;
@@ -530,10 +536,10 @@ impl WriteQueue {
         if first_end > wnd_edge {
             return None;
         }
-        let urge = if last { urge } else { Urge::Push };
         let mut largest = 0;
         let room = if segments == 1 {
-            let held = len < mss && !fin && self.is_held_by_nagle(c, seq, urge);
+            // tcp_nagle_test: only the last packet can wait.
+            let held = last && len < mss && !fin && self.is_held_by_nagle(c, seq, urge);
             if held && !probe {
                 return None;
             }
@@ -545,11 +551,15 @@ impl WriteQueue {
                 largest = u64::from(fly.segments_per_packet(c)) * mss;
                 largest.min(u64::from(quota) * mss)
             };
-            let needed = len.min(wnd_edge - start);
+            // tcp_mss_split_point: the part after the last full segment is cut off by the rules of
+            // Nagle, with a FIN too, and where the peer's window cuts a packet that is not the last.
+            let window = wnd_edge - start;
+            let needed = len.min(window);
             let part = needed % mss;
+            let may_wait = part > 0 && (last || most > window);
             match most <= needed {
                 true => most,
-                false if part > 0 && !fin && self.is_held_by_nagle(c, seq, urge) => needed - part,
+                false if may_wait && self.is_held_by_nagle(c, seq, urge) => needed - part,
                 false => needed,
             }
         };
@@ -620,7 +630,7 @@ impl WriteQueue {
         } else if wnd_room <= len {
             return Defer::ForWindow;
         }
-        let ends = cut.fin || self.chunks.front().is_some_and(|chunk| chunk.record_end);
+        let ends = self.first_has_fin(seq) || self.chunks.front().is_some_and(|chunk| chunk.record_end);
         if ends { Defer::No } else { Defer::ForWindow }
     }
 

@@ -229,10 +229,11 @@ impl Sender {
         if let Some(linux) = r.ack.heuristics() {
             linux.data_sent(now);
         }
+        // __tcp_transmit_skb counts a segment before tcp_update_skb_after_send reads the count.
+        c.meters.data_sent(segment.len);
         if self.pacing.enabled && self.limits.queue.is_none() {
             self.pacing.left(c, &self.fly, now, segment.len, segment.wire_len());
         }
-        c.meters.data_sent(segment.len);
         self.last_sent = now;
     }
 }

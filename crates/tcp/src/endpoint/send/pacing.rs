@@ -51,8 +51,8 @@ impl Pacing {
         self.enabled && c.timers.holds(Timer::Pacing, now)
     }
 
-    /// Counts data only, lets the first ten segments go, and takes up to half of a packet's time
-    /// off for a late start.
+    /// Counts data only, takes no time for the first nine segments, so that the first ten leave at
+    /// once, and takes up to half of a packet's time off for a late start.
     fn left_like_linux(&mut self, c: &mut Connection, fly: &InFlight, now: Instant, data: u32) {
         // Nor does a bare FIN.
         if data == 0 {
