@@ -35,7 +35,7 @@ def test_the_command_gives_the_same_results_on_two_threads(tmp_path: Path) -> No
         assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes(), name
 
 
-@pytest.mark.parametrize("threads", [2, 5])
+@pytest.mark.parametrize("threads", [2, 5, 16])
 def test_many_cells_give_the_same_results_on_several_threads(threads: int) -> None:
     """57 cells: so much work in a TTI that a build for users shares it too."""
     on = ["scenario.duration=0.15 s", "output.radio=true"]
