@@ -151,16 +151,19 @@ properties: build ## renew the properties of lasthop.Results, after a change of 
 	$(BIN)/python -m tests.table_properties
 
 # Built like the extension of a wheel: cargo profile dist, with profile-guided optimization from the
-# bundled scenarios. With a named target the flags do not apply to build scripts and macros.
+# bundled scenarios and those of release/training. With a named target the flags do not apply to build
+# scripts and macros. Cargo does not see that a profile has changed, so the build begins anew.
 HOST = $(shell rustc --print host-tuple)
 BENCH = RUSTFLAGS='-Cprofile-use=$(CURDIR)/target/pgo/merged.profdata' cargo bench --profile dist --locked --target $(HOST)
+TRAINING = $(wildcard scenarios/*.toml release/training/*.toml)
 
-target/pgo/merged.profdata: $(RUST) $(wildcard scenarios/*.toml)
+target/pgo/merged.profdata: $(RUST) $(TRAINING)
 	release/llvm-profdata --version > /dev/null
-	rm -rf target/pgo/raw
+	rm -rf target/pgo/raw target/$(HOST)/dist
 	RUSTFLAGS='-Cprofile-generate=$(CURDIR)/target/pgo/raw' cargo bench --profile dist --locked --target $(HOST) \
-	  --target-dir target/pgo/build -p lasthop-sim --bench scenarios -- train $(abspath $(wildcard scenarios/*.toml))
+	  --target-dir target/pgo/build -p lasthop-sim --bench scenarios -- train $(abspath $(TRAINING))
 	release/llvm-profdata merge -o $@ target/pgo/raw
+	release/llvm-profdata show --all-functions --counts $@ | $(PYTHON) release/check_training.py || { rm $@; exit 1; }
 
 bench: target/pgo/merged.profdata ## speed of fixed scenarios and of RLC AM (also as target/bench*.json)
 	$(BENCH) -p lasthop-sim

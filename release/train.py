@@ -13,13 +13,13 @@ from tempfile import TemporaryDirectory
 import lasthop as lh
 
 
-def main(folder: str) -> None:
-    """Runs each scenario of a folder once and writes its results.
+def main(*folders: str) -> None:
+    """Runs each scenario of some folders once and writes its results.
 
     Args:
-        folder: with the scenarios as TOML files.
+        folders: with the scenarios as TOML files.
     """
-    for file in sorted(Path(folder).glob("*.toml")):
+    for file in (file for folder in folders for file in sorted(Path(folder).glob("*.toml"))):
         print(file.name, flush=True)
         with TemporaryDirectory() as results:
             lh.Scenario.load(file).run(Path(results) / "run")

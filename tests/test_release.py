@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import io
 import json
 import re
 import shutil
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from release import check
+from release import check, check_training
 from release.third_party import linked_crates
 
 import lasthop
@@ -188,3 +189,47 @@ def test_equal_and_different_hashes_of_platforms(tmp_path: Path) -> None:
     assert "+run table 1 01" in done.stdout
     assert compare(one).returncode
     assert compare(one, tmp_path / "none").returncode
+
+
+PROFILE = """\
+Counters:
+  _ZN8elsewhere5thing:
+    Hash: 0x01
+    Block counts: [0, 0]
+  lasthop_radio.5919;_ZN14lasthop_engine4simd9with_avx217hc0b0E:
+    Hash: 0x02
+    Counters: 3
+    Block counts: [{}]
+  lasthop_cell.358;_ZN14lasthop_engine4simd9with_avx217h71e3E:
+    Hash: 0x03
+    Counters: 2
+    Block counts: [0, 7]
+"""
+
+
+def test_a_profile_in_which_a_kernel_did_not_run_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def judged(text: str) -> str:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+        check_training.main()
+        return capsys.readouterr().out
+
+    assert judged(PROFILE.format("12, 0, 3")) == "the training ran all of 2 kernels\n"
+    with pytest.raises(SystemExit, match=r"ran none of these kernels.*release/training:\nlasthop_radio"):
+        judged(PROFILE.format("0, 0, 0"))
+    with pytest.raises(SystemExit, match="no kernel"):
+        judged(PROFILE.replace("with_avx2", "renamed"))
+
+
+def test_the_training_has_every_kind_of_fading_and_takes_little_time() -> None:
+    """Each kind at a speed with knots and at one without (8.4 km/h at 2 GHz divides them)."""
+    files = sorted((ROOT / "release" / "training").glob("*.toml"))
+    scenarios = [lasthop.Scenario.load(file) for file in files]
+    assert all(scenario.duration <= 2 for scenario in scenarios)
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    for kind in ("epa", "eva", "etu", "flat", "jakes"):
+        of_kind = [text for text in texts if f'\nfading = "{kind}"\n' in text]
+        assert any('"3 km/h"' in text and '"60 km/h"' in text for text in of_kind), kind
+    assert any("transmit_antennas = 2" in text for text in texts)
+    assert any("[wlan]\nfading" in text for text in texts)

@@ -1,0 +1,41 @@
+"""Checks that the training of profile-guided optimization ran every kernel of vector instructions.
+
+    llvm-profdata show --all-functions --counts PROFILE | python release/check_training.py
+
+The compiler takes a kernel that the training did not run for one that is hardly used, and leaves
+out its vector instructions: a run that needs the kernel then takes longer than without a profile.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+
+#: What is in the symbol of a kernel's entry (crates/engine/src/simd.rs).
+KERNEL = "lasthop_engine4simd9with_avx2"
+
+
+def kernels(lines: Iterable[str]) -> Iterator[tuple[str, list[int]]]:
+    """The symbol of each kernel in the profile, and how often each of its blocks ran."""
+    name = ""
+    for line in lines:
+        key, _, value = line.strip().partition(": ")
+        if line.startswith("  ") and not line.startswith("   "):
+            name = key.rstrip(":")
+        elif KERNEL in name and key == "Block counts":
+            yield name, [int(count) for count in value.strip("[]").split(",") if count.strip()]
+
+
+def main() -> None:
+    """Reads the profile and names the kernels that did not run."""
+    found = list(kernels(sys.stdin))
+    if not found:
+        sys.exit("the profile has no kernel: it is empty, or the kernels have another name")
+    idle = [name for name, counts in found if not any(counts)]
+    if idle:
+        sys.exit("the training ran none of these kernels; add a scenario to release/training:\n" + "\n".join(idle))
+    print(f"the training ran all of {len(found)} kernels")
+
+
+if __name__ == "__main__":
+    main()
