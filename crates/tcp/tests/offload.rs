@@ -273,10 +273,10 @@ fn what_is_sent_again_without_sack_is_paced_too() {
     }
 }
 
-/// tcp_update_skb_after_send tests "tp->data_segs_out >= 10" after __tcp_transmit_skb has counted the
-/// packet: the time of the tenth segment is the first that counts. At 1 MB/s the eleventh waits for
-/// half of its millisecond, because nothing was paced before, with offload for half of the two of a
-/// packet.
+/// tcp_update_skb_after_send tests "tp->data_segs_out >= 10" after __tcp_transmit_skb has counted
+/// the packet: the time of the tenth segment is the first that counts. At 1 MB/s the eleventh waits
+/// for half of its millisecond, because nothing was paced before, with offload for half of the two
+/// of a packet.
 #[test]
 fn the_tenth_segment_is_the_first_that_is_paced() {
     for (offload, expected) in [
@@ -297,8 +297,8 @@ fn the_tenth_segment_is_the_first_that_is_paced() {
     }
 }
 
-/// sk_pacing_rate is at most sk_max_pacing_rate (tcp_update_pacing_rate, bbr_bw_to_pacing_rate), and
-/// tcp_tso_autosize reads it. Round trip 8 ms:
+/// sk_pacing_rate is at most sk_max_pacing_rate (tcp_update_pacing_rate, bbr_bw_to_pacing_rate),
+/// and tcp_tso_autosize reads it. Round trip 8 ms:
 ///
 /// | control | window | own rate | ceiling | in 1/1024 s |
 /// |---|---|---|---|---|

@@ -551,8 +551,8 @@ impl WriteQueue {
                 largest = u64::from(fly.segments_per_packet(c)) * mss;
                 largest.min(u64::from(quota) * mss)
             };
-            // tcp_mss_split_point: the part after the last full segment is cut off by the rules of
-            // Nagle, with a FIN too, and where the peer's window cuts a packet that is not the last.
+            // tcp_mss_split_point: Nagle's rule holds back the part after the last full segment,
+            // with a FIN too, and where the peer's window cuts a packet that is not the last.
             let window = wnd_edge - start;
             let needed = len.min(window);
             let part = needed % mss;
