@@ -206,7 +206,7 @@ fn a_packet_of_two_segments_is_paced_as_one() {
         let mut c = config(sack);
         c.growth.max_pacing_rate = Some(lasthop_units::Bitrate(8_000_000));
         let mut p = connected(c);
-        // "tp->data_segs_out >= 10": the first ten segments are not paced.
+        // "tp->data_segs_out >= 10": the first ten segments leave at once.
         p.ends[0].write(p.now, 10_000);
         p.flush();
         assert_eq!(departures(&p), [(p.now.0, 10_000)], "SACK {sack}");
@@ -274,14 +274,15 @@ fn what_is_sent_again_without_sack_is_paced_too() {
 }
 
 /// tcp_update_skb_after_send tests "tp->data_segs_out >= 10" after __tcp_transmit_skb has counted
-/// the packet: the time of the tenth segment is the first that counts. At 1 MB/s the eleventh waits
-/// for half of its millisecond, because nothing was paced before, with offload for half of the two
-/// of a packet.
+/// the packet, so the time of the tenth segment is the first that counts. Nothing of it is taken
+/// off: the segments of a burst leave at one time, and the credit is the time since the last one.
+/// At 1 MB/s the eleventh segment waits for 1 ms, and with offload the sixth packet for the 2 ms of
+/// the fifth. The credit of the next one is 0 too, because it leaves when it may.
 #[test]
 fn the_tenth_segment_is_the_first_that_is_paced() {
     for (offload, expected) in [
-        (None, vec![(0, 10_000), (500, 1000), (1500, 1000)]),
-        (Some(Offload::LINUX), vec![(0, 10_000), (1000, 2000)]),
+        (None, vec![(0, 10_000), (1000, 1000), (2000, 1000), (3000, 1000)]),
+        (Some(Offload::LINUX), vec![(0, 10_000), (2000, 2000), (4000, 1000)]),
     ] {
         let mut c = config(true);
         c.host.offload = offload;
@@ -289,12 +290,40 @@ fn the_tenth_segment_is_the_first_that_is_paced() {
         c.growth.max_pacing_rate = Some(lasthop_units::Bitrate(8_000_000));
         let mut p = connected(c);
         let start = p.now;
-        p.ends[0].write(p.now, 12_000);
+        p.ends[0].write(p.now, 13_000);
         p.flush();
         p.drive(p.now + Duration::from_millis(20));
         let after = departures(&p).iter().map(|&(at, len)| ((at - start.0) / 1000, len)).collect::<Vec<_>>();
         assert_eq!(after, expected, "us, octets; {offload:?}");
     }
+}
+
+/// An ACK without data takes a departure time too (__tcp_transmit_skb): the credit of the next
+/// packet is the time since the ACK. The answer of 1000 octets, 100 us after the ACK of its request,
+/// holds the next one back for 1000 - 100 us.
+#[test]
+fn an_ack_without_data_ends_the_credit_of_the_idle_time() {
+    let mut c = config(true);
+    c.host.offload = None;
+    c.growth.max_pacing_rate = Some(lasthop_units::Bitrate(8_000_000));
+    let mut p = connected(c);
+    p.ends[0].write(p.now, 10_000);
+    p.flush();
+    p.drive(p.now + Duration::from_millis(300));
+    // A full segment with PSH is acknowledged at once.
+    p.ends[1].write(p.now, 1000);
+    p.flush();
+    p.log.clear();
+    let acked = |p: &Pair| p.log.iter().any(|l| l.1 == 0 && l.2.len == 0);
+    p.drive_until(p.now + Duration::from_millis(200), acked);
+    let at = p.log.iter().find(|l| l.1 == 0).map(|l| l.0).unwrap();
+    p.drive(at + Duration::from_micros(100));
+    p.now = at + Duration::from_micros(100);
+    p.ends[0].write(p.now, 2000);
+    p.flush();
+    p.drive(p.now + Duration::from_millis(20));
+    let after = departures(&p).iter().map(|&(t, len)| ((t - at.0) / 1000, len)).collect::<Vec<_>>();
+    assert_eq!(after, [(100, 1000), (1000, 1000)], "us after the ACK, octets");
 }
 
 /// sk_pacing_rate is at most sk_max_pacing_rate (tcp_update_pacing_rate, bbr_bw_to_pacing_rate),
@@ -332,6 +361,25 @@ fn the_ceiling_of_the_pacing_rate_limits_the_size_of_packets() {
     }
 }
 
+/// A connection that is paced at 1 MB/s and whose peer reads nothing, until its window has room for
+/// 536 octets.
+fn almost_full(mut c: Config) -> Pair {
+    c.growth.max_pacing_rate = Some(lasthop_units::Bitrate(8_000_000));
+    let mut peer = c;
+    peer.buffers.receive_buffer = 40_000;
+    peer.growth.manual_read = true;
+    let mut p = Pair::new(c, peer, Duration::from_millis(50));
+    p.connect();
+    p.drive_until(Instant::from_secs(1), |p| p.ends.iter().all(|e| e.state() == State::Established));
+    p.logging = true;
+    while p.ends[0].info().snd_wnd > 1100 {
+        p.ends[0].write(p.now, 1000);
+        p.flush();
+        p.drive(p.now + Duration::from_millis(300));
+    }
+    p
+}
+
 /// tcp_mss_split_point tests Nagle's rule where the peer's window cuts a packet, also if the packet
 /// is not the last: the part after the last full segment waits while a small one is outstanding.
 #[test]
@@ -339,33 +387,54 @@ fn a_part_that_the_peers_window_leaves_waits_while_a_small_segment_is_outstandin
     let sent = |nagle: bool| {
         let mut c = config(true);
         c.acks.nagle = nagle;
-        let mut peer = c;
-        peer.buffers.receive_buffer = 40_000;
-        peer.growth.manual_read = true;
-        let mut p = Pair::new(c, peer, Duration::from_millis(50));
-        p.connect();
-        p.drive_until(Instant::from_secs(1), |p| p.ends.iter().all(|e| e.state() == State::Established));
-        p.logging = true;
-        while p.ends[0].info().snd_wnd > 4500 {
-            p.ends[0].write(p.now, 1000);
-            p.flush();
-            p.drive(p.now + Duration::from_millis(300));
-        }
-        let (window, n) = (p.ends[0].info().snd_wnd as u32, p.log.len());
+        let mut p = almost_full(c);
+        let n = p.log.len();
         p.ends[0].write(p.now, 100);
-        p.ends[0].write_with(p.now, 5500, WriteHint { record_end: true, more: false });
+        // The window has no room for a segment more. The packet of the record is not the last.
+        p.ends[0].write_with(p.now, 15_500, WriteHint { record_end: true, more: false });
         p.ends[0].write(p.now, 1000);
         p.flush();
-        // The small segment, a packet of two segments, and a packet that the window cuts.
-        let [(100, true), (2000, true), (third, _)] = packets(&p, n)[..] else {
-            panic!("{:?}", packets(&p, n));
+        assert_eq!(packets(&p, n), [(100, true)]);
+        // The window opens before the small segment has arrived: for two packets of two segments,
+        // and 436 octets more than a segment.
+        let n = p.log.len();
+        p.drive(p.now + Duration::from_millis(10));
+        p.ends[1].read(p.now, 5000);
+        p.flush();
+        p.drive(p.now + Duration::from_millis(60));
+        let room = p.ends[0].info().snd_wnd as u32 - 100;
+        let [(2000, true), (2000, true), (third, _)] = packets(&p, n)[..] else {
+            panic!("{:?}", packets(&p, n))
         };
-        (window - 2100, third)
+        (room, third)
     };
-    let (room, third) = sent(false);
-    assert!((1001..2000).contains(&room), "{room}");
-    assert_eq!(third, room, "without Nagle's rule all that the window permits");
-    assert_eq!(sent(true), (room, 1000));
+    assert_eq!(sent(false), (5436, 1436), "without Nagle's rule all that the window permits");
+    assert_eq!(sent(true), (5436, 1000));
+}
+
+/// Nagle's rule cuts off the part after the last full segment also where the packet has the FIN
+/// (tcp_mss_split_point). The part leaves as the next packet (tcp_nagle_test: a FIN does not wait),
+/// which at 1 MB/s is a millisecond later.
+#[test]
+fn a_packet_with_a_fin_is_cut_while_a_small_segment_is_outstanding() {
+    for (nagle, expected) in [(true, vec![1000, 500]), (false, vec![1500])] {
+        let mut c = config(true);
+        c.acks.nagle = nagle;
+        let mut p = almost_full(c);
+        p.ends[0].write(p.now, 100);
+        p.ends[0].write_with(p.now, 1500, WriteHint { record_end: true, more: false });
+        p.ends[0].close(p.now);
+        p.flush();
+        p.log.clear();
+        p.drive(p.now + Duration::from_millis(10));
+        p.ends[1].read(p.now, 5000);
+        p.flush();
+        p.drive(p.now + Duration::from_millis(60));
+        let found = departures(&p);
+        assert_eq!(found.iter().map(|d| d.1).collect::<Vec<_>>(), expected, "Nagle {nagle}: {found:?}");
+        let last = p.log.iter().filter(|l| l.1 == 0).next_back();
+        assert!(last.is_some_and(|l| l.2.flags.has(Flags::FIN)));
+    }
 }
 
 /// A packet with only a FIN has no octets, which take no time at any rate: the next departure is

@@ -76,6 +76,9 @@ impl Endpoint {
             return None;
         }
         c.meters.counters.segments_sent += 1;
+        if send.pacing.enabled {
+            send.pacing.left_without_data(now);
+        }
         if send.fin_again {
             return Some(self.fin_with_ack(now));
         }

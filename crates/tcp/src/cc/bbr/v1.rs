@@ -153,6 +153,8 @@ pub struct Bbr {
     cwnd_gain: f64,
     /// Octets per second; 0: not known yet.
     pacing_rate: f64,
+    /// sk_max_pacing_rate \[octets/s\].
+    most_pacing: f64,
     seen_rtt: bool,
     /// The application had nothing to send, and nothing has been delivered since then.
     idle_restart: bool,
@@ -185,6 +187,7 @@ impl Bbr {
             pacing_gain: HIGH_GAIN,
             cwnd_gain: HIGH_GAIN,
             pacing_rate: 0.0,
+            most_pacing: config.growth.max_pacing_rate.map_or(f64::INFINITY, |r| r.0 as f64 / 8.0),
             seen_rtt: false,
             idle_restart: false,
             delivered: 0,
@@ -429,13 +432,14 @@ impl Bbr {
         };
     }
 
+    /// bbr_set_pacing_rate, with the ceiling of bbr_bw_to_pacing_rate.
     fn set_pacing_rate(&mut self, srtt: Option<Duration>) {
         if !self.seen_rtt
             && let Some(srtt) = srtt
         {
             self.first_pacing_rate(srtt);
         }
-        let rate = self.bandwidth() * self.mss * self.pacing_gain * PACING_MARGIN;
+        let rate = (self.bandwidth() * self.mss * self.pacing_gain * PACING_MARGIN).min(self.most_pacing);
         if self.full.is_full || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
@@ -444,7 +448,8 @@ impl Bbr {
     fn first_pacing_rate(&mut self, rtt: Duration) {
         self.seen_rtt = true;
         let rtt = rtt.as_secs_f64().max(1e-6);
-        self.pacing_rate = self.cwnd / rtt * self.mss * HIGH_GAIN * PACING_MARGIN;
+        let rate = self.cwnd / rtt * self.mss * HIGH_GAIN * PACING_MARGIN;
+        self.pacing_rate = rate.min(self.most_pacing);
     }
 
     fn set_window(&mut self, ack: &AckSample) {

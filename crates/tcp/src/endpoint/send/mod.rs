@@ -179,7 +179,7 @@ impl Sender {
         self.seq.close_requested = true;
         self.seq.room_moved = true;
         self.seq.take_close(c);
-        self.limits.look_at_queue();
+        self.limits.push_at_close();
         self.update_timers(c, now);
     }
 

@@ -50,6 +50,8 @@ pub struct WriteQueue {
     pub out: VecDeque<Segment>,
     /// An ACK or a timer is a reason to check the queue.
     look: bool,
+    /// The check is that of a close, which holds nothing back.
+    closing: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -92,10 +94,17 @@ struct Cut {
 }
 
 impl Limits {
-    /// An ACK, a timer or a close is a reason to check the queue.
+    /// An ACK or a timer is a reason to check the queue.
     pub fn look_at_queue(&mut self) {
         if let Some(q) = self.queue.as_mut() {
             q.look = true;
+        }
+    }
+
+    /// A close sends what Nagle's algorithm or a cork holds back (tcp_send_fin: TCP_NAGLE_OFF).
+    pub fn push_at_close(&mut self) {
+        if let Some(q) = self.queue.as_mut() {
+            (q.look, q.closing) = (true, true);
         }
     }
 
@@ -239,7 +248,12 @@ impl Sender {
     pub fn send_packets(&mut self, c: &mut Connection, r: &mut Receiver, now: Instant) -> Option<Segment> {
         let look = self.limits.queue.as_mut().is_some_and(|q| std::mem::take(&mut q.look));
         if look {
-            let urge = if self.limits.corked { Urge::Cork } else { Urge::AsSet };
+            let closing = self.limits.queue.as_mut().is_some_and(|q| std::mem::take(&mut q.closing));
+            let urge = match (closing, self.limits.corked) {
+                (true, _) => Urge::Push,
+                (false, true) => Urge::Cork,
+                (false, false) => Urge::AsSet,
+            };
             self.cut_packets(c, r, now, urge, u32::MAX);
         }
         let segment = self.limits.queue.as_mut()?.out.pop_front();
@@ -551,8 +565,9 @@ impl WriteQueue {
                 largest = u64::from(fly.segments_per_packet(c)) * mss;
                 largest.min(u64::from(quota) * mss)
             };
-            // tcp_mss_split_point: Nagle's rule holds back the part after the last full segment,
-            // with a FIN too, and where the peer's window cuts a packet that is not the last.
+            // tcp_mss_split_point: Nagle's rule cuts off the part after the last full segment of
+            // the last packet, with a FIN too, and of any packet where the peer's window is smaller
+            // than the largest packet.
             let window = wnd_edge - start;
             let needed = len.min(window);
             let part = needed % mss;

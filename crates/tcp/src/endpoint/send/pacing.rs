@@ -16,7 +16,7 @@ pub struct Pacing {
     pub enabled: bool,
     /// tcp_update_skb_after_send gives the time of the next departure. It does not use SACK.
     by_linux: bool,
-    /// The departure time after the last segment paced as Linux does.
+    /// tcp_wstamp_ns: the departure time of the last segment, or when the next one may leave.
     paced_to: Instant,
 }
 
@@ -51,10 +51,19 @@ impl Pacing {
         self.enabled && c.timers.holds(Timer::Pacing, now)
     }
 
+    /// A segment without data leaves: Linux takes its departure time too.
+    #[inline]
+    pub fn left_without_data(&mut self, now: Instant) {
+        self.paced_to = self.paced_to.max(now);
+    }
+
     /// Counts data only, takes no time for the first nine segments, so that the first ten leave at
     /// once, and takes up to half of a packet's time off for a late start.
     fn left_like_linux(&mut self, c: &mut Connection, fly: &InFlight, now: Instant, data: u32) {
-        // Nor does a bare FIN.
+        // __tcp_transmit_skb does this for every packet, before the number of segments is read.
+        let due = self.paced_to;
+        self.paced_to = due.max(now);
+        // A bare FIN delays nothing either.
         if data == 0 {
             return;
         }
@@ -62,8 +71,8 @@ impl Pacing {
             return;
         };
         let time = rate.time_for(Bytes(u64::from(data)));
-        let late = now.since(self.paced_to).min(time / 2);
-        self.paced_to = now.max(self.paced_to).saturating_add(time - late);
+        let late = self.paced_to.since(due).min(time / 2);
+        self.paced_to = self.paced_to.saturating_add(time - late);
         c.timers.set(Timer::Pacing, self.paced_to);
     }
 }
