@@ -13,13 +13,14 @@ from tempfile import TemporaryDirectory
 import lasthop as lh
 
 
-def main(*folders: str) -> None:
+def main(first: str, *others: str) -> None:
     """Runs each scenario of some folders once and writes its results.
 
     Args:
-        folders: with the scenarios as TOML files.
+        first: a folder with scenarios as TOML files.
+        others: more such folders.
     """
-    for file in (file for folder in folders for file in sorted(Path(folder).glob("*.toml"))):
+    for file in (file for folder in (first, *others) for file in sorted(Path(folder).glob("*.toml"))):
         print(file.name, flush=True)
         with TemporaryDirectory() as results:
             lh.Scenario.load(file).run(Path(results) / "run")

@@ -212,6 +212,7 @@ def test_a_profile_in_which_a_kernel_did_not_run_is_refused(
 ) -> None:
     def judged(text: str) -> str:
         monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+        monkeypatch.setattr(check_training, "has_kernels", lambda: True)
         check_training.main()
         return capsys.readouterr().out
 
@@ -233,3 +234,12 @@ def test_the_training_has_every_kind_of_fading_and_takes_little_time() -> None:
         assert any('"3 km/h"' in text and '"60 km/h"' in text for text in of_kind), kind
     assert any("transmit_antennas = 2" in text for text in texts)
     assert any("[wlan]\nfading" in text for text in texts)
+
+
+def test_wheels_and_bench_cases_are_trained_with_these_scenarios() -> None:
+    for name in ("pyproject.toml", "Makefile"):
+        (line,) = re.findall(
+            r"^(?:pgo-command|TRAINING) = .*$", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE
+        )
+        assert "scenarios" in line, name
+        assert "release/training" in line, name
