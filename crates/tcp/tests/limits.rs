@@ -133,8 +133,8 @@ fn small_segments_fill_the_window_of_a_sender_that_counts_segments() {
 ///
 /// At 1 MB/s a packet of two segments of 1000 octets, the least, takes 2 ms. Pacing begins with the
 /// packet that completes ten segments. Of 20 packets five leave at 0 ms, the others at 2, 4, ...,
-/// 30 ms. Each arrives 20 ms later: ten packets arrive together with a departure (five at 20 ms, the
-/// others at 22, 24, ..., 30 ms).
+/// 30 ms. Each arrives 20 ms later: ten packets arrive together with a departure (five at 20 ms,
+/// the others at 22, 24, ..., 30 ms).
 #[test]
 fn a_departure_that_is_due_waits_for_its_timer() {
     let o = Options {

@@ -299,8 +299,8 @@ fn the_tenth_segment_is_the_first_that_is_paced() {
 }
 
 /// An ACK without data takes a departure time too (__tcp_transmit_skb): the credit of the next
-/// packet is the time since the ACK. The answer of 1000 octets, 100 us after the ACK of its request,
-/// holds the next one back for 1000 - 100 us.
+/// packet is the time since the ACK. The answer of 1000 octets, 100 us after the ACK of its
+/// request, holds the next one back for 1000 - 100 us.
 #[test]
 fn an_ack_without_data_ends_the_credit_of_the_idle_time() {
     let mut c = config(true);
