@@ -151,8 +151,8 @@ properties: build ## renew the properties of lasthop.Results, after a change of 
 	$(BIN)/python -m tests.table_properties
 
 # Built like the extension of a wheel: cargo profile dist, with profile-guided optimization from the
-# bundled scenarios and those of release/training. With a named target the flags do not apply to build
-# scripts and macros. Cargo does not see that a profile has changed, so the build begins anew.
+# bundled scenarios and those of release/training. With a named target the flags do not apply to
+# build scripts and macros. Cargo does not see that a profile has changed, so the build begins anew.
 HOST = $(shell rustc --print host-tuple)
 BENCH = RUSTFLAGS='-Cprofile-use=$(CURDIR)/target/pgo/merged.profdata' cargo bench --profile dist --locked --target $(HOST)
 TRAINING = $(wildcard scenarios/*.toml release/training/*.toml)
