@@ -432,7 +432,7 @@ fn a_packet_with_a_fin_is_cut_while_a_small_segment_is_outstanding() {
         p.drive(p.now + Duration::from_millis(60));
         let found = departures(&p);
         assert_eq!(found.iter().map(|d| d.1).collect::<Vec<_>>(), expected, "Nagle {nagle}: {found:?}");
-        let last = p.log.iter().filter(|l| l.1 == 0).next_back();
+        let last = p.log.iter().rfind(|l| l.1 == 0);
         assert!(last.is_some_and(|l| l.2.flags.has(Flags::FIN)));
     }
 }
