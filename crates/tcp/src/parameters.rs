@@ -356,8 +356,10 @@ macro_rules! parameters {
                 /// set to `false`.
                 pacing: bool, any
                     => pacing: bool = false, "no RFC specifies it";
-                /// Ceiling of the sending rate, data and TCP header counted, like Linux'
-                /// SO_MAX_PACING_RATE. With a ceiling the sender paces. Unset: no ceiling.
+                /// Ceiling of the pacing rate, like Linux' SO_MAX_PACING_RATE. With a ceiling the
+                /// sender paces. The octets of data count; without the profile `linux-6` those of
+                /// the TCP header count too. With `linux-6` the ceiling also bounds the size of
+                /// packets of segmentation offload. Unset: no ceiling.
                 max_pacing_rate: Bitrate, any or "not paced"
                     => max_pacing_rate: Option<Bitrate> = None, "no RFC value";
                 /// The application reads only by explicit calls, so that the window can close;

@@ -437,6 +437,24 @@ fn a_packet_with_a_fin_is_cut_while_a_small_segment_is_outstanding() {
     }
 }
 
+/// tcp_send_fin pushes with TCP_NAGLE_OFF: the part after the last full segment leaves in the
+/// packet, although a small segment is outstanding.
+#[test]
+fn a_close_pushes_the_part_that_nagles_rule_holds_back() {
+    for (close, expected) in [(true, (1500, true)), (false, (1000, false))] {
+        let mut p = connected(config(true));
+        p.ends[0].write(p.now, 100);
+        p.flush();
+        let n = p.log.len();
+        p.ends[0].write(p.now, 1500);
+        if close {
+            p.ends[0].close(p.now);
+        }
+        p.flush();
+        assert_eq!(packets(&p, n), [expected], "close {close}");
+    }
+}
+
 /// A packet with only a FIN has no octets, which take no time at any rate: the next departure is
 /// not delayed, and no timer is set for it.
 #[test]
