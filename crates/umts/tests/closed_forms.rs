@@ -105,12 +105,13 @@ fn a_lost_block_costs_at_least_a_tti_each_way() {
     assert!(second - 23 >= 20 + 10 + 5);
 }
 
-/// A sender whose buffer is never empty sends no "last PDU": without the window poll no poll is
-/// sent at p = 0 and the window stalls permanently. `validate` warns of it.
+/// A sender whose buffer is never empty has no last PDU but that of the window: without polls by
+/// either no poll is sent at p = 0, and the window stalls permanently. `validate` warns of it.
 #[test]
-fn without_the_window_poll_a_backlogged_sender_stalls() {
+fn without_polls_by_the_window_a_backlogged_sender_stalls() {
     let mut cfg = bearer(0.0);
     cfg.rlc.am.poll_window = Ratio(0.0);
+    cfg.rlc.am.poll_last_pdu = false;
     assert!(cfg.validate().unwrap().iter().any(|w| w.key == "rlc.am.poll_window"));
     let mut w = World::new(&cfg, 1);
     w.source[0] = Some((552, 4));
@@ -118,11 +119,34 @@ fn without_the_window_poll_a_backlogged_sender_stalls() {
     assert_eq!(w.bearer.rlc(End::Network).stats().window_used, 1024);
     assert!(w.is_quiet(), "no timer and no data left");
     cfg.rlc.am.poll_window = Ratio(0.5);
+    cfg.rlc.am.poll_last_pdu = true;
     assert!(cfg.validate().unwrap().is_empty());
     let mut w = World::new(&cfg, 1);
     w.source[0] = Some((552, 4));
     w.run_until(Instant::from_secs(100));
     assert!(w.bytes(End::Ue, Instant::ZERO, Instant::MAX) * 8 > 380_000 * 100);
+}
+
+/// "Last PDU in buffer" (TS 25.322 clause 9.7.1) includes the last PDU that the window allows, so
+/// this poll alone keeps a backlogged sender going, a window at a time. W = 128 PDUs of 40 octets
+/// take 11 TTIs of 12. The last is sent 100 ms after the first, arrives at 113 ms, and is
+/// acknowledged in the next TTI of the uplink. If the first is sent at 10 ms (modulo 20 ms), this
+/// TTI begins at 130 ms, the report arrives at 152 ms, and the next window begins at 160 ms, which
+/// is again 10 ms modulo 20 ms. An SDU of 552 octets takes 554 (PDCP, LI). Over 100 s the bound is
+/// two windows.
+#[test]
+fn the_last_pdu_of_the_window_polls() {
+    let mut cfg = bearer(0.0);
+    let am = &mut cfg.rlc.am;
+    (am.tx_window, am.rx_window, am.poll_window) = (128, 128, Ratio(0.0));
+    am.missing_pdu_indicator = false;
+    assert!(cfg.validate().unwrap().is_empty());
+    let mut w = World::new(&cfg, 1);
+    w.source[0] = Some((552, 4));
+    w.run_until(Instant::from_secs(100));
+    let rate = w.bytes(End::Ue, Instant::ZERO, Instant::MAX) as f64 * 8.0 / 100.0;
+    let expected = 128.0 * 320.0 / 0.160 * 552.0 / 554.0;
+    assert!((rate / expected - 1.0).abs() < 2.0 * 0.160 / 100.0, "{rate} of {expected}");
 }
 
 /// MaxDAT = D: a block is lost D times in a row with probability p^D, and then the entity is reset.

@@ -78,7 +78,8 @@ pub struct AmConfig {
     pub poll_sdu: u32,
     /// Poll when this share of the transmission window is in use (Poll_Window, clause 9.6 d). 0 %:
     /// off. TS 25.331 allows 50, 60, 70, 80, 85, 90, 95, 99 %. Without this poll a sender whose
-    /// buffer is never empty never polls, and its window stalls.
+    /// buffer is never empty polls with the last PDU of the window alone (`poll_last_pdu`), and
+    /// waits for the report.
     pub poll_window: Ratio,
     /// While that share is in use, poll with every n-th PDU; 1 is the standard's "each PDU". At
     /// least 1.
@@ -120,8 +121,8 @@ pub struct AmConfig {
     /// Time after which RESET is sent again (Timer_RST, clause 9.5 h), at least 1 ms. TS 25.331
     /// allows 50 ms to 550 ms by 50, 600 ms to 1 s by 100.
     pub timer_rst: Duration,
-    /// How often RESET is sent before the error is unrecoverable, at least 1 (MaxRST, clause 9.6
-    /// e). TS 25.331 allows 1, 4, 6, 8, 12, 16, 24, 32.
+    /// How often RESET is sent before the error is unrecoverable, at least 1. MaxRST of clause 9.6
+    /// e is one more, and TS 25.331 allows 1, 4, 6, 8, 12, 16, 24, 32 for it.
     pub max_rst: u32,
     /// Time after which a discard order is sent again (Timer_MRW, clause 9.5 i), at least 1 ms. TS
     /// 25.331 allows 50 ms to 900 ms.
@@ -269,10 +270,10 @@ impl AmConfig {
         );
         let by_count = (1..=self.tx_window).contains(&self.poll_pdu);
         warn(
-            self.poll_window.0 <= 0.0 && !by_count,
+            self.poll_window.0 <= 0.0 && !by_count && !self.poll_last_pdu,
             "poll_window",
-            "a sender that never runs empty never polls, and its window stalls: set poll_window, poll_pdu (at most \
-             tx_window) or timer_poll_periodic",
+            "a sender that never runs empty never polls, and its window stalls: set poll_window, poll_last_pdu, \
+             poll_pdu (at most tx_window) or timer_poll_periodic",
             warnings,
         );
     }

@@ -30,7 +30,7 @@ pub(super) struct Poller {
 
 /// The inputs of the polling function when a PDU is about to be sent.
 pub(super) struct Occasion {
-    /// No PDU is left in the transmission buffer after this new one.
+    /// No PDU is left in the transmission buffer after this new one, or the window allows none.
     pub last_new: bool,
     /// No PDU is left in the retransmission buffer after this retransmission.
     pub last_retransmission: bool,

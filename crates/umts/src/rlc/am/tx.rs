@@ -203,7 +203,8 @@ impl Tx {
         self.vt_s += 1;
         self.sent.push_back(Sent { segments: copy_of(&segments), vt_dat: 1, last: now, exhausted: false });
         stats.pdus_new += 1;
-        let last_new = !self.buffer.has_data();
+        // Clause 9.7.1: the last PDU that is scheduled, or the last that the window allows.
+        let last_new = !self.buffer.has_data() || !self.window_open();
         let poll = self.decide_poll(now, last_new, false, sdus_ended, stats);
         data_pdu(count, poll, segments)
     }
