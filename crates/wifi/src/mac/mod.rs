@@ -12,5 +12,5 @@ pub use frame::{
     ACK, ASSOCIATION_REQUEST, ASSOCIATION_RESPONSE, AggregationConfig, BLOCK_ACK, BLOCK_ACK_REQUEST, CTS,
     DELIMITER, FCS, LLC, RTS, header, join, mpdu,
 };
-pub use originator::{Agreement, Chain, Mpdu, Originator, Pool};
+pub use originator::{Agreement, Chain, Mpdu, Originator, Pool, Retries};
 pub use reorder::{Reorder, WINDOW};

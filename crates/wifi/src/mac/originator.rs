@@ -95,14 +95,31 @@ pub struct Mpdu {
     pub bytes: u32,
     /// When its oldest MSDU entered the MAC.
     pub since: Instant,
-    /// Number of failed transmissions, of the MPDU or of an RTS before it.
-    pub retries: u32,
+    /// Short and long retry counts: the first counts failures of the MPDU in a PSDU up to the RTS
+    /// threshold and of an RTS before it, the second those in a longer PSDU.
+    pub retries: Retries,
     /// True if it was transmitted before, and may be again.
     pub aired: bool,
     /// Acknowledged or discarded: it remains only to keep its place in the window.
     pub done: bool,
     /// Estimated airtime [ns].
     pub airtime: u32,
+}
+
+/// The retry counts of a frame (802.11-2016 clause 10.3.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retries {
+    /// SRC.
+    pub short: u32,
+    /// LRC.
+    pub long: u32,
+}
+
+impl Retries {
+    /// Failed attempts of both kinds.
+    pub const fn all(self) -> u32 {
+        self.short + self.long
+    }
 }
 
 impl Mpdu {
@@ -229,7 +246,7 @@ mod tests {
             msdus: 1,
             bytes: 100,
             since: Instant(0),
-            retries: 0,
+            retries: Retries::default(),
             aired: false,
             done: false,
             airtime: 7,

@@ -198,8 +198,7 @@ impl Wlan {
         }
         queue.originator.request = false;
         let medium = &mut self.media[device.medium];
-        let retries = queue.originator.iter().next().map_or(0, |(_, m)| m.retries);
-        let mode = control.choose(now, retries, medium.radios.snr(now, from, to));
+        let mode = control.choose(now, medium.radios.snr(now, from, to));
         let longest = |time| longest_psdu(ap, &mode, time, medium.timing.sifs, self.air.compat);
         let turn = device.contenders[category.index()].access().turn();
         let limit = longest(left);
@@ -262,7 +261,8 @@ impl Wlan {
         let queue = queue.unwrap_or_else(|| unreachable!("it has an MPDU"));
         let Some(mpdu) = queue.originator.get_mut(sn) else { return };
         if let Some(chain) = mpdu.chain.take() {
-            let (inside, recorder, failures) = (&mut queue.inside, &mut self.recorders.stages, mpdu.retries);
+            let (inside, recorder, failures) =
+                (&mut queue.inside, &mut self.recorders.stages, mpdu.retries.all());
             self.pool.take(chain, |item| {
                 *inside -= 1;
                 recorder.lost(LostMpdu { id: item.id, station, end, sn, failures });

@@ -9,7 +9,7 @@ use super::contention::Ppdu;
 use super::medium::{Frame, Transmission};
 use super::record::BurstOf;
 use super::{Pending, Wlan};
-use crate::mac::{ACK, BLOCK_ACK, BLOCK_ACK_REQUEST, CTS, Category, RTS};
+use crate::mac::{ACK, BLOCK_ACK, BLOCK_ACK_REQUEST, CTS, Category, RTS, Retries};
 use crate::phy::{Compat, Mode};
 
 /// The frames that a device sends in its turn.
@@ -72,10 +72,10 @@ impl Burst {
         self.long = ap.rts_threshold.is_some_and(|threshold| psdu > threshold.0);
         self.cleared = !self.long;
     }
-    /// Number of failures after which the frame is discarded.
-    pub fn retry_limit(&self, ap: &ApConfig) -> u32 {
-        // An RTS without a CTS counts as a short frame (clause 10.22.2.12).
-        if self.long && self.cleared { ap.long_retry } else { ap.short_retry }
+    /// The retry count of an MPDU that increases with a failure of this exchange. An RTS without a
+    /// CTS counts as a short frame (802.11-2016 clause 10.3.4.4).
+    pub const fn retry_count<'a>(&self, retries: &'a mut Retries) -> &'a mut u32 {
+        if self.long && self.cleared { &mut retries.long } else { &mut retries.short }
     }
     /// Duration of the exchange with RTS, CTS and response.
     pub fn exchange_time(&self, ap: &AccessPoint, sifs: Duration, compat: Compat) -> Duration {
@@ -188,5 +188,31 @@ impl Wlan {
         let compat = self.air.compat;
         let (serial, end) = self.contention().transmit(now, d, ppdu, compat);
         self.agenda.schedule(end, Event::End { medium: self.devices[d].medium, serial });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phy::{Guard, Width};
+
+    /// Clauses 10.3.4.3 and 10.3.4.4 of 802.11-2016: three RTSs without a CTS and one failure of the
+    /// long frame after a CTS are three of the short and one of the long retry count, so limits of
+    /// seven and four are not reached.
+    #[test]
+    fn an_rts_without_a_cts_counts_as_a_short_frame() {
+        let ap = ApConfig { rts_threshold: Some(Bytes(500)), ..ApConfig::default() };
+        let mut burst = Burst::new(Mode::vht(0, 1, Width::W20, Guard::Long).unwrap());
+        let mut retries = Retries::default();
+        burst.set_data(burst.mode, 1500, &ap);
+        for cleared in [false, false, true, false] {
+            burst.cleared = cleared;
+            *burst.retry_count(&mut retries) += 1;
+        }
+        assert_eq!(retries, Retries { short: 3, long: 1 });
+        burst.set_data(burst.mode, 500, &ap);
+        assert!(burst.cleared, "no RTS up to the threshold");
+        *burst.retry_count(&mut retries) += 1;
+        assert_eq!(retries, Retries { short: 4, long: 1 });
     }
 }

@@ -85,6 +85,8 @@ pub struct Receiver {
     pub nav_full: Instant,
     /// The transmission that it receives, with its power and start.
     pub locked: Option<(u64, f64, Instant)>,
+    /// Start and end of the last transmission that it received.
+    received: (Instant, Instant),
     /// True if it failed to decode the last PPDU: EIFS applies.
     pub bad: bool,
     /// True if it waits for a response: its contenders do not count.
@@ -106,6 +108,7 @@ impl Receiver {
             nav: Instant::ZERO,
             nav_full: Instant::ZERO,
             locked: None,
+            received: (Instant::ZERO, Instant::ZERO),
             bad: false,
             waiting: false,
             contends: 0,
@@ -486,14 +489,21 @@ impl Medium {
         // The transmitter has received nothing, with a power of zero.
         for (r, receiver) in self.receivers.iter_mut().enumerate() {
             let power_mw = powers_mw[r];
-            if receiver.locked.is_none_or(|(other, ..)| other != serial) {
-                // Its preamble kept the medium busy, and the PPDU could not be decoded.
-                if power_mw >= detection_mw && receiver.tx_until <= start && !receiver.idle {
+            let Some((_, _, since)) = receiver.locked.filter(|(other, ..)| *other == serial) else {
+                // Its preamble kept the medium busy, and the PPDU could not be decoded. (The PHY
+                // indicates no start of a PPDU that begins while it receives another one.)
+                let (from, until) = receiver.received;
+                let while_receiving = from + DETECTION <= start && start < until;
+                if power_mw >= detection_mw
+                    && receiver.tx_until <= start
+                    && !receiver.idle
+                    && !while_receiving
+                {
                     receiver.bad = true;
                 }
                 continue;
-            }
-            receiver.locked = None;
+            };
+            (receiver.locked, receiver.received) = (None, (since, now));
             if r == to || power_mw / noises_mw[r] < sure {
                 unsure.push(r);
                 continue;

@@ -3,6 +3,7 @@
 use lasthop_units::Instant;
 
 use super::agenda::Event;
+use super::config::ApConfig;
 use super::medium::Frame;
 use super::record::BurstOf;
 use super::{BEACON, DropCause, End, Pending, Wlan, WlanOutput};
@@ -42,7 +43,7 @@ impl Wlan {
     pub(super) fn unanswered(&mut self, now: Instant, d: usize, out: &mut WlanOutput) {
         let (contender, frame) = (self.devices[d].burst.contender, self.devices[d].burst.frame);
         self.devices[d].contenders[contender].widen();
-        let limit = self.devices[d].burst.retry_limit(&self.aps[self.devices[d].ap].config);
+        let limit = self.aps[self.devices[d].ap].config.short_retry;
         match frame {
             Frame::Management(_) => {
                 let device = &mut self.devices[d];
@@ -79,7 +80,6 @@ impl Wlan {
             self.recorders.stages.burst_ends(now, burst);
         }
         let (end, category) = (self.devices[d].end(), Category::ALL[self.devices[d].burst.contender]);
-        let limit = self.devices[d].burst.retry_limit(&self.aps[self.devices[d].ap].config);
         let sns = std::mem::take(&mut self.devices[d].burst.sns);
         let received = std::mem::take(&mut self.devices[d].burst.received);
         let (mode, airtime) = (self.devices[d].burst.mode, self.devices[d].burst.airtime);
@@ -95,9 +95,10 @@ impl Wlan {
             } else if !sent && i > 0 {
                 // An RTS without a CTS counts for the first MPDU alone.
             } else if let Some(m) = queue.originator.get_mut(*sn) {
-                m.retries += 1;
+                *self.devices[d].burst.retry_count(&mut m.retries) += 1;
                 m.aired |= sent;
-                if m.retries >= limit {
+                let ApConfig { short_retry, long_retry, .. } = self.aps[self.devices[d].ap].config;
+                if m.retries.short >= short_retry || m.retries.long >= long_retry {
                     self.give_up(now, station, end, category, *sn, DropCause::RetryLimit, out);
                     if i == 0 {
                         let contender = self.devices[d].burst.contender;

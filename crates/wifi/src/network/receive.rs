@@ -129,7 +129,7 @@ impl Wlan {
             // 10.3.2.11, 10.24.7.6).
             let Some(mpdu) = queue.originator.get_mut(*sn) else { continue };
             let Some(chain) = mpdu.chain.take() else { continue };
-            let failures = mpdu.retries;
+            let failures = mpdu.retries.all();
             if self.recorders.stages.is_on() {
                 self.recorders.stages.chain(pool, chain, station, now, WlanStage::Reorder);
             }

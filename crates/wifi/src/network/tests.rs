@@ -254,6 +254,29 @@ fn a_stronger_preamble_takes_over_within_its_window() {
     }
 }
 
+/// EIFS follows a PPDU whose start the PHY has indicated and that was not received (clause
+/// 10.3.2.3.7). A weaker one that begins during the reception of another has no such start. Of two
+/// preambles of equal power at once the receiver detects neither, and fails.
+#[test]
+fn eifs_does_not_follow_a_ppdu_that_began_during_a_reception() {
+    for (stronger, after, bad) in [(6.0, 30, false), (0.0, 2, true)] {
+        let air = AirConfig::default();
+        let mut medium = channel(&air, [-60.0, -60.0 - stronger]);
+        let serials = [begin(&mut medium, 100, 1), begin(&mut medium, 100 + after, 2)];
+        for serial in serials {
+            let i = medium.end(serial);
+            let now = medium.on_air[i].end;
+            let mut unsure = vec![];
+            medium.end_at_receivers(now, i, None, &mut unsure);
+            if serial == serials[0] {
+                assert_eq!(unsure.contains(&0), !bad, "it receives the first");
+                medium.receivers[0].bad = false;
+            }
+        }
+        assert_eq!(medium.receivers[0].bad, bad, "{stronger} dB, {after} us");
+    }
+}
+
 /// Clause 17.3.10.6: a preamble keeps the medium busy from -82 dBm on, anything else from -62 dBm
 /// on, the sum of all signals counts: -64.9 dBm twice are -61.9 dBm.
 #[test]

@@ -7,7 +7,7 @@ use lasthop_net::{Dropped, FqCodelConfig, Item, Limit, Queue, QueueConfig, Site}
 use lasthop_units::{Duration, Instant};
 
 use super::config::BufferConfig;
-use crate::mac::{AggregationConfig, Chain, Mpdu, Originator, Pool, Reorder, join, mpdu};
+use crate::mac::{AggregationConfig, Chain, Mpdu, Originator, Pool, Reorder, Retries, join, mpdu};
 use crate::phy::Mode;
 
 /// Packets of one direction and category between a station and its access point.
@@ -206,7 +206,7 @@ impl TxQueue {
                 msdus: 1,
                 bytes: mpdu(item.size, rules.qos),
                 since: item.enqueued,
-                retries: 0,
+                retries: Retries::default(),
                 aired: false,
                 done: false,
                 airtime: 0,

@@ -44,7 +44,7 @@ impl Default for RateConfig {
 pub struct MinstrelConfig {
     /// Time between two updates of the statistics.
     pub interval: Duration,
-    /// Weight of the earlier statistics, 0 to 1.
+    /// Weight of the earlier mean number of MPDUs in an A-MPDU, 0 to 1 (EWMA_LEVEL).
     pub weight: f64,
     /// One transmission out of this number tries another rate.
     pub sample_every: u32,
@@ -126,14 +126,13 @@ impl RateControl {
         }
     }
 
-    /// Chooses the rate for data whose oldest MPDU has failed `retries` times, when the link's SNR
-    /// is `snr`. `snr`.
+    /// Chooses the rate of the next data, when the link's SNR (linear) is `snr`.
     #[inline]
-    pub fn choose(&mut self, now: Instant, retries: u32, snr: f64) -> Mode {
+    pub fn choose(&mut self, now: Instant, snr: f64) -> Mode {
         match self {
             RateControl::Fixed(mode) => *mode,
             RateControl::Ideal(ladder) => ladder.best(snr),
-            RateControl::Minstrel(m) => m.choose(now, retries),
+            RateControl::Minstrel(m) => m.choose(now),
         }
     }
 

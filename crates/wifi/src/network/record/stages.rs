@@ -101,7 +101,7 @@ impl StageRecorder {
     #[inline(never)]
     pub fn burst_begins(&mut self, now: Instant, burst: BurstOf<'_>) {
         let ended = burst.device.turn_ended;
-        for (station, mpdu, chain) in burst.mpdus().filter(|(_, mpdu, _)| mpdu.retries == 0) {
+        for (station, mpdu, chain) in burst.mpdus().filter(|(_, mpdu, _)| mpdu.retries.all() == 0) {
             let contends = ended.max(mpdu.since).min(now);
             self.chain(burst.pool, chain, station, contends, WlanStage::Contention);
             self.chain(burst.pool, chain, station, now, WlanStage::Airtime);
