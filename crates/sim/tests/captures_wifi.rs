@@ -115,7 +115,7 @@ fn management_frames_say_what_is_configured() {
                 (REQUEST, "wlan.vht.mcsset.rxmcsmap.ss3", "0x0002"),
                 ("wlan.fixed.baparams.amsdu", "wlan.fixed.baparams.amsdu", "0"),
                 // Best effort as given (31 = 2^5 - 1, 511 = 2^9 - 1, 2528 us = 79 * 32 us), the
-                // others of table 9-137.
+                // others of 802.11-2012 table 8-105.
                 (ASSOCIATION, "wlan.wfa.ie.wme.acp.aifsn", "5,7,2,2"),
                 (ASSOCIATION, "wlan.wfa.ie.wme.acp.ecw.min", "5,4,3,2"),
                 (ASSOCIATION, "wlan.wfa.ie.wme.acp.ecw.max", "9,10,4,3"),
