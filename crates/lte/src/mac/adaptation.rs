@@ -387,6 +387,15 @@ impl Report {
     }
 }
 
+/// All that a report of a cell depends on. Reports with the same basis are equal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Basis {
+    /// Number of the state of the channel.
+    pub channel: u64,
+    /// P_A, linear.
+    pub boost: f32,
+}
+
 /// The eNB's record of the downlink channel of a UE.
 #[derive(Clone, Debug)]
 pub struct Quality {
@@ -394,6 +403,8 @@ pub struct Quality {
     until: Tti,
     /// The newest report.
     report: Report,
+    /// The basis of the newest report, if it is known.
+    basis: Option<Basis>,
     /// Level of the carrier [dB].
     wideband: f32,
     /// Levels by sub-band [dB].
@@ -421,6 +432,7 @@ impl Quality {
         Quality {
             until: Tti(0),
             report: Report::of(Cqi::OUT_OF_RANGE),
+            basis: None,
             wideband: f32::NEG_INFINITY,
             levels: [f32::NEG_INFINITY; SUBBANDS_MAX],
             olla: olla.map(Olla::new),
@@ -439,6 +451,17 @@ impl Quality {
     #[inline]
     pub fn is_current(&self, tti: Tti) -> bool {
         tti < self.until
+    }
+
+    /// The report that follows from `basis`: the newest one, if it has this basis, otherwise that
+    /// of `measure`.
+    #[inline]
+    pub fn report_of(&mut self, basis: Option<Basis>, measure: impl FnOnce() -> Report) -> Report {
+        if basis.is_some() && basis == self.basis {
+            return self.report;
+        }
+        self.basis = basis;
+        measure()
     }
 
     /// Takes in a report, the newest one until `until`.

@@ -9,7 +9,7 @@ use lasthop_units::{CellId, Tti};
 
 use super::state::{CellSettings, DownlinkContext, DownlinkLink};
 use super::{CellConfig, NetworkConfig, UeConfig};
-use crate::mac::adaptation::{CqiInterference, Report};
+use crate::mac::adaptation::{Basis, CqiInterference, Report};
 use crate::phy::NUMEROLOGY;
 use crate::phy::air::{Air, AtUe, CellAir, CellAntennas, CodeWordSinr, Scheme, UeAir, UeAntennas};
 use crate::phy::fading::{DirectFading, FastFading};
@@ -98,13 +98,16 @@ pub(super) fn learn_quality(
     at: CellOf<'_>,
     cx: &mut DownlinkContext,
     link: &mut DownlinkLink,
-    air: AtUe<'_>,
+    mut air: AtUe<'_>,
     memory: &mut Memory,
 ) {
     if !cx.quality.is_current(tti) {
         let config = &at.cell.config.downlink.cqi;
         let measured = config.measured(tti, link.phase);
-        let report = Observer { at, boost: link.boost, air, memory }.report(measured);
+        let (boost, data) = (link.boost, config.interference == CqiInterference::Data);
+        let channel = air.state_of_reference(measured, at.id, data);
+        let basis = channel.map(|channel| Basis { channel, boost });
+        let report = cx.quality.report_of(basis, || Observer { at, boost, air, memory }.report(measured));
         cx.quality.learn(config.used_until(measured, link.phase), &report, at.cell.adaptation, config);
         link.stats.reports += 1;
         link.stats.cqi_sum += u64::from(report.wideband.index());

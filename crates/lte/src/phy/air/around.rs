@@ -26,6 +26,8 @@ pub struct Around {
     pub rest_mw: f32,
     /// The kept value of [`AtUe::assured`].
     pub assured: Assured,
+    /// Number of changes of the serving cell, of the gains and of the powers so far.
+    pub changes: u64,
 }
 
 /// A value that is computed from bounds, and the TTIs in which it holds.
@@ -77,6 +79,7 @@ impl Around {
 
     /// Updates the gain of the link to `cell`.
     pub(super) fn renew(&mut self, cell: CellId, gain: f32, until: u64) {
+        self.changes += 1;
         for ray in self.rays.iter_mut().filter(|ray| ray.cell == cell) {
             (ray.gain, ray.until) = (gain, until);
         }
@@ -142,6 +145,7 @@ impl<const WORDS: usize> AtUe<'_, WORDS> {
         let Shared { cells, fading, faded, .. } = self.shared;
         let UeRadio { around, links, rest_gains, fading: of, .. } = &mut *self.ue;
         (around.cell, around.assured) = (Some(cell), Assured::default());
+        around.changes += 1;
         let strong = around.top.iter().copied().filter(|c| *c != cell).take(*faded);
         let strong: SmallVec<[CellId; 4]> = std::iter::once(cell).chain(strong).collect();
         let ray = |cell: &CellId| {

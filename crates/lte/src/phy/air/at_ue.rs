@@ -231,6 +231,22 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         place
     }
 
+    /// A number that is equal for two TTIs only if [`reference`](Self::reference) of all blocks of
+    /// `cell` is equal in both. None where links fade, or an end has several antennas, or the SINR
+    /// is given.
+    pub fn state_of_reference(&mut self, tti: Tti, cell: CellId, data: bool) -> Option<u64> {
+        let Shared { fading, arrays, cells, .. } = self.shared;
+        let varies = fading.is_some() || (data && cells.len() > 1);
+        if varies || arrays.is_some() || self.ue.pinned.is_some() {
+            return None;
+        }
+        self.update_around(tti, cell);
+        for i in 0..self.ue.around.rays.len() {
+            self.ray(tti, i);
+        }
+        Some(self.ue.around.changes)
+    }
+
     /// What `of` computes from the SINR of [`reference`](Self::reference) on all blocks of `cell`,
     /// or a value that is not higher: `of` must not fall if a SINR rises, and it has to be the same
     /// function at each call for a cell. The value is kept as long as it holds, which is some TTIs.
