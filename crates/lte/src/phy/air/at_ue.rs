@@ -250,7 +250,7 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
     /// What `of` computes from the SINR of [`reference`](Self::reference) on all blocks of `cell`,
     /// or a value that is not higher: `of` must not fall if a SINR rises, and it has to be the same
     /// function at each call for a cell. The value is kept as long as it holds, which is some TTIs.
-    /// None where a link is too fast for it, or does not fade.
+    /// None where a link is too fast for it.
     #[inline]
     pub fn assured(&mut self, tti: Tti, cell: CellId, of: impl FnOnce(&[f32]) -> f32) -> Option<f32> {
         match self.ue.around.assured {
@@ -270,9 +270,10 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
     }
 
     /// A lower bound of the SINR of [`reference`](Self::reference) on all blocks of `cell`, with
-    /// all cells at full power, and the first TTI after `tti` in which it may not hold.
+    /// all cells at full power, and the first TTI after `tti` in which it may not hold. Without
+    /// fading it is the SINR itself.
     fn reference_at_least(&mut self, tti: Tti, cell: CellId) -> Option<(&[f32], u64)> {
-        if self.ue.pinned.is_some() || self.shared.fading.is_none() || self.shared.is_array(self.id) {
+        if self.ue.pinned.is_some() || self.shared.is_array(self.id) {
             return None;
         }
         let rbs = self.carrier(cell);
@@ -283,15 +284,24 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
             until = until.min(self.ray(tti, i).until);
         }
         let powers = self.powers(tti, false);
-        let place = self.prepare(tti, rbs, &powers)?;
+        let place = self.prepare(tti, rbs, &powers);
         let AtUe { shared, ue, work, .. } = self;
         let UeRadio { around: Around { rays, .. }, fading: links, .. } = &**ue;
-        let end = links.end(rays.first()?.index?, place);
         let Work { interference_mw, sinr, .. } = &mut **work;
-        let (signal_mw, faded) = (&*shared.cells[cell].full_mw, Bounded { links, place });
-        let powers = &powers;
-        wide(Sinr { rbs, rays, signal_mw, powers, faded, even_mw, interference_mw, to: sinr });
-        Some((&sinr[..rbs.len() as usize], until.min(end)))
+        let (signal_mw, powers) = (&*shared.cells[cell].full_mw, &powers);
+        match place {
+            Some(place) => {
+                until = until.min(links.end(rays.first()?.index?, place));
+                let faded = Bounded { links, place };
+                wide(Sinr { rbs, rays, signal_mw, powers, faded, even_mw, interference_mw, to: sinr });
+            }
+            None if shared.fading.is_some() => return None,
+            None => {
+                let faded = OfMoment(links);
+                wide(Sinr { rbs, rays, signal_mw, powers, faded, even_mw, interference_mw, to: sinr });
+            }
+        }
+        Some((&sinr[..rbs.len() as usize], until))
     }
 
     /// Sums noise and the power of the cells without fading on `rbs`, as they transmit or at full
