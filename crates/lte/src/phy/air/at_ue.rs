@@ -164,11 +164,14 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
     #[inline]
     fn sinr(mut self, tti: Tti, cell: CellId, rbs: RbSet<WORDS>, of: Signal, data: bool) -> &'a [f32] {
         self.update_around(tti, cell);
-        let even_mw = if data {
+        let even_mw = if !data {
+            Some(self.white_mw())
+        } else if self.ue.around.rays.len() == self.shared.cells.len() {
+            // No cell is without a ray.
+            Some(self.ue.noise_mw)
+        } else {
             self.gather_sent(tti, rbs);
             None
-        } else {
-            Some(self.white_mw())
         };
         let powers = self.powers(tti, data);
         let place = self.prepare(tti, rbs, &powers);
