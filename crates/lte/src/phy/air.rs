@@ -102,7 +102,7 @@ impl<const WORDS: usize> Sent<WORDS> {
 }
 
 #[derive(Debug)]
-struct Cell {
+struct Cell<const WORDS: usize> {
     blocks: u32,
     /// Power of each block at full power [mW], in whole vectors; 0 beyond the carrier.
     full_mw: Box<[f32]>,
@@ -110,6 +110,8 @@ struct Cell {
     noise_mw: f32,
     /// By block: mean of noise and interference over the latest receptions [mW].
     received_mw: Box<[f32]>,
+    /// Blocks on which anything but noise was received so far: the mean of the others is the noise.
+    disturbed: RbSet<WORDS>,
 }
 
 /// State of a UE and its links, without state of other UEs.
@@ -139,7 +141,7 @@ impl<const WORDS: usize> UeRadio<WORDS> {
 /// State that UEs share, which is only read while a UE's downlink is computed.
 #[derive(Debug)]
 pub struct Shared<const WORDS: usize = LTE_WORDS> {
-    cells: IndexVec<CellId, Cell>,
+    cells: IndexVec<CellId, Cell<WORDS>>,
     ground: Ground,
     fading: Option<FastFading<WORDS>>,
     /// Interfering links of a UE that fade.
@@ -210,6 +212,7 @@ impl<const WORDS: usize> Air<WORDS> {
                 full_mw: in_whole_vectors(c.blocks as usize, block_mw),
                 noise_mw: noise_mw(c.noise_figure),
                 received_mw: vec![noise_mw(c.noise_figure); c.blocks as usize].into(),
+                disturbed: RbSet::EMPTY,
             }
         };
         let (ground, terminals) = propagation.into_parts();
@@ -409,8 +412,11 @@ impl<const WORDS: usize> Air<WORDS> {
             return self.uplink_array(tti, cell, ue, rbs);
         }
         let noise_mw = self.shared.cells[cell].noise_mw;
-        rbs.runs(|first, len| self.work.interference_mw[first..first + len].fill(noise_mw));
-        for i in 0..self.uplink.others(tti, rbs) {
+        let others = self.uplink.others(tti, rbs);
+        if others > 0 {
+            rbs.runs(|first, len| self.work.interference_mw[first..first + len].fill(noise_mw));
+        }
+        for i in 0..others {
             let other = self.uplink.senders[i];
             let shared = other.rbs.and(rbs);
             if shared.is_empty() || other.ue == ue {
@@ -441,25 +447,31 @@ impl<const WORDS: usize> Air<WORDS> {
         let fading = fading.as_ref();
         let fading =
             fading.map_or(&[][..], |f| f.row(Direction::Uplink, cell, (id, links), tti, rbs, memory));
-        wide(FillRow { rbs, power_mw: &sent.power_mw, gain, fading, interference_mw, row })
+        let power_mw = &sent.power_mw;
+        match others {
+            0 => wide(FillRow { rbs, power_mw, gain, fading, interference_mw: Even(noise_mw), row }),
+            _ => wide(FillRow { rbs, power_mw, gain, fading, interference_mw: &**interference_mw, row }),
+        }
     }
 
     /// Updates the measured noise and interference of `cell` on the blocks `rbs`, on which it has
-    /// just received `ue` ([`Air::uplink`]): TS 36.214 clause 5.2.2, received interference power.
-    /// An exponential average with weight 1/32.
-    pub fn measure_interference(&mut self, cell: CellId, ue: UeId, rbs: RbSet<WORDS>) {
+    /// just received `ue` in `tti` ([`Air::uplink`]): TS 36.214 clause 5.2.2, received interference
+    /// power. An exponential average with weight 1/32.
+    pub fn measure_interference(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet<WORDS>) {
         if self.ues[ue].pinned.is_some() {
             return;
         }
-        let interference_mw = &self.work.interference_mw;
-        let received_mw = &mut self.shared.cells[cell].received_mw;
-        rbs.runs(|first, len| {
-            let now = &interference_mw[first..first + len];
-            received_mw[first..first + len]
-                .iter_mut()
-                .zip(now)
-                .for_each(|(h, i)| *h += (i - *h) * (1.0 / 32.0));
-        });
+        let many = self.shared.receives_with_many(cell);
+        let alone = !many && self.uplink.others(tti, rbs) == 0;
+        let Cell { received_mw, disturbed, noise_mw, .. } = &mut self.shared.cells[cell];
+        if alone {
+            // The mean of blocks on which there was never anything but noise stays.
+            let again = rbs.and(*disturbed);
+            average(again, received_mw, Even(*noise_mw));
+        } else {
+            *disturbed |= rbs;
+            average(rbs, received_mw, &*self.work.interference_mw);
+        }
     }
 
     /// Large-scale gain between two UEs on the uplink carrier.
@@ -519,7 +531,8 @@ impl<const WORDS: usize> Air<WORDS> {
         let gain = self.between(tti, tx, rx);
         let Air { ues, work: Work { interference_mw, row, .. }, direct_fading, .. } = self;
         let fading: &[f32] = direct_fading.as_mut().map_or(&[], |f| f.row(tx, rx, tti, rbs));
-        wide(FillRow { rbs, power_mw: &ues[tx].sent.power_mw, gain, fading, interference_mw, row })
+        let (power_mw, interference_mw) = (&ues[tx].sent.power_mw, &**interference_mw);
+        wide(FillRow { rbs, power_mw, gain, fading, interference_mw, row })
     }
 
     /// `blocks` blocks of the same SINR.
@@ -595,18 +608,51 @@ impl Work {
 /// The data of at most this many links is in the caches anyway.
 const FEW: usize = 256;
 
+/// A number for each block of a carrier.
+trait ByBlock: Copy {
+    /// Those of `len` blocks from `first` on.
+    fn run(self, first: usize, len: usize) -> impl Iterator<Item = f32>;
+}
+
+/// The same number for all blocks.
+#[derive(Clone, Copy)]
+struct Even(f32);
+
+impl ByBlock for Even {
+    #[inline(always)]
+    fn run(self, _: usize, len: usize) -> impl Iterator<Item = f32> {
+        std::iter::repeat_n(self.0, len)
+    }
+}
+
+impl ByBlock for &[f32] {
+    #[inline(always)]
+    fn run(self, first: usize, len: usize) -> impl Iterator<Item = f32> {
+        self[first..first + len].iter().copied()
+    }
+}
+
+/// Takes `now` into the averages of the blocks `rbs`.
+#[inline]
+fn average<const WORDS: usize>(rbs: RbSet<WORDS>, averages: &mut [f32], now: impl ByBlock) {
+    rbs.runs(|first, len| {
+        let each = averages[first..first + len].iter_mut().zip(now.run(first, len));
+        each.for_each(|(average, now)| *average += (now - *average) * (1.0 / 32.0));
+    });
+}
+
 /// Computes power * gain * fading / interference of the blocks `rbs`, one after the other in `row`;
 /// fading is 1 where there is none.
-struct FillRow<'a, const WORDS: usize> {
+struct FillRow<'a, I, const WORDS: usize> {
     rbs: RbSet<WORDS>,
     power_mw: &'a [f32],
     gain: f32,
     fading: &'a [f32],
-    interference_mw: &'a [f32],
+    interference_mw: I,
     row: &'a mut [f32],
 }
 
-impl<'a, const WORDS: usize> Kernel for FillRow<'a, WORDS> {
+impl<'a, I: ByBlock, const WORDS: usize> Kernel for FillRow<'a, I, WORDS> {
     type Output = &'a [f32];
     #[inline(always)]
     fn run(self) -> &'a [f32] {
@@ -614,8 +660,8 @@ impl<'a, const WORDS: usize> Kernel for FillRow<'a, WORDS> {
         let mut at = 0;
         while let Some((first, len)) = rbs.take_run() {
             let end = first + len;
-            let each =
-                power_mw[first..end].iter().zip(&interference_mw[first..end]).zip(&mut row[at..at + len]);
+            let interference_mw = interference_mw.run(first, len);
+            let each = power_mw[first..end].iter().zip(interference_mw).zip(&mut row[at..at + len]);
             match fading.get(first..end) {
                 Some(fading) => each.zip(fading).for_each(|(((p, i), to), f)| *to = p * gain * f / i),
                 None => each.for_each(|((p, i), to)| *to = p * gain / i),

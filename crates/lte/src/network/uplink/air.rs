@@ -132,7 +132,7 @@ impl UplinkAir<'_> {
         let r = &mut self.contexts[g.ue].uplink.received[process_of(self.tti)];
         let Some(block) = r.block else { return false };
         let mi = mean_mi(block.modulation(), self.air.uplink(self.tti, self.id, g.ue, g.rbs));
-        self.air.measure_interference(self.id, g.ue, g.rbs);
+        self.air.measure_interference(self.tti, self.id, g.ue, g.rbs);
         r.soft.add(&block, mi);
         link.stats.sinr_count += 1;
         let snr_db = sinr_db_of_mi(block.modulation(), mi);

@@ -124,7 +124,7 @@ impl<'l> Faded<'l> for Bounded<'l> {
 
 /// The powers with which cells transmit.
 pub struct Powers<'a, const WORDS: usize> {
-    pub cells: &'a IndexVec<CellId, Cell>,
+    pub cells: &'a IndexVec<CellId, Cell<WORDS>>,
     /// Their transmissions in this TTI; None: all cells are at full power.
     pub sent: Option<(Tti, &'a Emissions<WORDS>)>,
 }
