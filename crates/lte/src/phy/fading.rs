@@ -450,6 +450,8 @@ const BETWEEN_UES: u64 = 1 << 62;
 #[derive(Clone, Debug, Default)]
 struct Parts<const WORDS: usize> {
     each: Vec<RbSet<WORDS>>,
+    /// By block: its part.
+    of: Vec<u8>,
     /// Those of all parts.
     all: RbSet<WORDS>,
 }
@@ -458,10 +460,11 @@ impl<const WORDS: usize> Parts<WORDS> {
     fn of(link: &Fading) -> Parts<WORDS> {
         let response = link.response();
         let mut each = vec![RbSet::EMPTY; response.parts()];
-        for b in 0..response.blocks() {
-            each[response.part_of(b)] |= RbSet::range(b as u32, 1);
+        let of: Vec<u8> = (0..response.blocks()).map(|b| response.part_of(b) as u8).collect();
+        for (b, part) in of.iter().enumerate() {
+            each[usize::from(*part)] |= RbSet::range(b as u32, 1);
         }
-        Parts { each, all: RbSet::range(0, response.blocks() as u32) }
+        Parts { each, of, all: RbSet::range(0, response.blocks() as u32) }
     }
 
     /// Bit `i`: part `i` has blocks of `rbs`.
@@ -470,6 +473,17 @@ impl<const WORDS: usize> Parts<WORDS> {
         // Reports are of the whole carrier.
         if rbs == self.all {
             return (1 << self.each.len()) - 1;
+        }
+        // Transmissions in the uplink are of neighbouring blocks.
+        let mut rest = rbs;
+        if let Some((first, len)) = rest.take_run()
+            && rest.is_empty()
+            && let Some([low, .., high]) = self.of.get(first..first + len)
+        {
+            let around_middle = first < self.of.len() / 2 && first + len > self.of.len() / 2;
+            let (nearest, farthest) = (low.min(high), low.max(high));
+            let nearest = if around_middle { 0 } else { *nearest };
+            return (2 << farthest) - (1 << nearest);
         }
         let mut wanted = 0;
         for (i, part) in self.each.iter().enumerate() {
