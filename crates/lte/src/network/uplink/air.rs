@@ -131,18 +131,21 @@ impl UplinkAir<'_> {
         let link = &mut self.links[g.ue].uplink;
         let r = &mut self.contexts[g.ue].uplink.received[process_of(self.tti)];
         let Some(block) = r.block else { return false };
-        let mi = mean_mi(block.modulation(), self.air.uplink(self.tti, self.id, g.ue, g.rbs));
+        let modulation = block.modulation();
+        let mi = mean_mi(modulation, self.air.uplink(self.tti, self.id, g.ue, g.rbs));
         self.air.measure_interference(self.tti, self.id, g.ue, g.rbs);
-        r.soft.add(&block, mi);
         link.stats.sinr_count += 1;
-        let snr_db = sinr_db_of_mi(block.modulation(), mi);
+        let snr_db = sinr_db_of_mi(modulation, mi);
         link.stats.sinr_db_sum += snr_db;
         link.stats.ttis += 1;
         link.stats.resource_blocks += u64::from(g.rbs.len());
-        // A single transmission in the soft buffer has the SINR that is computed already.
-        let alone = r.soft.transmissions() == 1;
-        let error = || if alone { block.error_at(snr_db) } else { block.combined_error(&r.soft) };
-        let decoded = !errors || r.uniform >= error();
+        // A block that is decoded at once needs no soft buffer.
+        let first = r.soft.transmissions() == 0;
+        if !errors || (first && r.uniform >= block.error_at(snr_db)) {
+            return true;
+        }
+        r.soft.add(&block, mi);
+        let decoded = !first && r.uniform >= block.combined_error(&r.soft);
         link.stats.errors += u64::from(!decoded);
         decoded
     }
