@@ -197,6 +197,8 @@ impl<R: Reach> Granting<'_, R> {
         // No block has two grants: the other invariants check what is sent.
         debug_assert!(slot.used.and(granted.rbs).is_empty(), "{target:?}: a block twice");
         slot.used |= granted.rbs;
+        // The first grant makes the TTI one that is processed.
+        let is_first = slot.granted.is_empty();
         slot.granted.push(granted);
         let cx = &mut self.contexts[granted.ue].uplink;
         let data = if granted.content == Content::ReportOnly { 0 } else { granted.bytes };
@@ -204,7 +206,9 @@ impl<R: Reach> Granting<'_, R> {
         cx.view.on_grant(target, data);
         cx.average.serve(self.tti, f64::from(granted.bytes) * 8.0, &c.window);
         cx.served = Some(self.tti);
-        self.calendar.note(target, Due::Transmit);
+        if is_first {
+            self.calendar.note(target, Due::Transmit);
+        }
         self.trace.step(self.tti, Step::Grant, granted.ue, target, u64::from(granted.bytes), granted.rbs);
         if self.cell.uplink.config.control_errors && self.misses_grant(granted.ue) {
             self.grant_missed(target, granted.ue);
