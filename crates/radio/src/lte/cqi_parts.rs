@@ -3,7 +3,7 @@
 use lasthop_engine::simd::{Kernel, wide};
 
 use super::amc::reaches;
-use super::mutual_information::{LinesOfAll, MI_PARTS_MAX, MiByModulation, MiOfParts, lines_of_all};
+use super::mutual_information::{LINES_OF_ALL, LinesOfAll, MI_PARTS_MAX, MiByModulation, MiOfParts};
 use super::{Amc, AmcMode, Cqi};
 
 /// The CQI of a carrier, and one for each of its parts.
@@ -32,7 +32,7 @@ impl Amc {
     pub fn cqi_of_parts(&self, sinr: &[f32], size: usize, coding: PartCqi) -> CqiOfParts {
         match self.mode() {
             AmcMode::BlerTarget { .. } => {
-                wide(ByInformation { amc: self, lines: lines_of_all(), sinr, size, coding })
+                wide(ByInformation { amc: self, lines: &LINES_OF_ALL, sinr, size, coding })
             }
             AmcMode::Piro { .. } => {
                 let all = self.cqi(sinr);

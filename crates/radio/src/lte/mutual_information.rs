@@ -7,9 +7,7 @@
 //! takes one load and one multiplication. Largest difference from the closed form: 1e-4, except for
 //! the one piece in which J's two forms meet with a step of 6.5e-4.
 
-use std::sync::LazyLock;
-
-use lasthop_engine::math::{db, exp, sqrt};
+use lasthop_engine::math::{exp, sqrt};
 use lasthop_engine::simd::{Kernel, wide};
 
 use super::Modulation;
@@ -87,7 +85,7 @@ pub const MI_PARTS_MAX: usize = 32;
 
 impl MiOfParts {
     /// [`mean_mi`] of every `size` of the blocks with the linear SINRs `sinr`, at most
-    /// [`MI_PARTS_MAX`] parts, to the bit, and the mean over the row. `lines` are [`lines_of_all`].
+    /// [`MI_PARTS_MAX`] parts, to the bit, and the mean over the row. `lines` are [`LINES_OF_ALL`].
     #[inline(always)]
     pub fn of(lines: &LinesOfAll, sinr: &[f32], size: usize) -> MiOfParts {
         let mut means = MiOfParts { parts: [[0.0; MODULATIONS]; MI_PARTS_MAX], all: [0.0; MODULATIONS] };
@@ -214,68 +212,102 @@ pub const MODULATIONS: usize = ALL.len();
 pub(super) type LinesOfAll = [f32; LINES * 2 * MODULATIONS];
 
 /// The lines of all modulations.
-pub(super) fn lines_of_all() -> &'static LinesOfAll {
-    static LINES_OF_ALL: LazyLock<Box<LinesOfAll>> = LazyLock::new(|| {
-        let mut all = Box::new([0.0; LINES * 2 * MODULATIONS]);
-        for (modulation, of) in LOOKUP.iter().enumerate() {
-            for (lines, (at_zero, slope)) in all.chunks_mut(2 * MODULATIONS).zip(of.lines.iter()) {
-                (lines[modulation], lines[MODULATIONS + modulation]) = (*at_zero, *slope);
-            }
+pub(super) static LINES_OF_ALL: LinesOfAll = {
+    let mut all = [0.0; LINES * 2 * MODULATIONS];
+    let mut modulation = 0;
+    while modulation < MODULATIONS {
+        let lines = lines(&values(modulation));
+        let mut piece = 0;
+        while piece < PIECES {
+            let at = piece * 2 * MODULATIONS + modulation;
+            (all[at], all[at + MODULATIONS]) = lines[piece];
+            piece += 1;
         }
-        all
-    });
-    &LINES_OF_ALL
-}
+        modulation += 1;
+    }
+    all
+};
 
 /// A piecewise linear function of the SINR.
 struct Lookup {
     /// Value at SINR 0 of the straight line, and its slope.
-    lines: Box<[(f32, f32); LINES]>,
-    /// SINR [dB] and value at the ends of the pieces, for the inverse. Within a piece, 0.07 dB at
-    /// most, the inverse is straight in decibels. This differs from a straight line in the SINR by
-    /// at most 1.3e-4 dB: 10 log10(1 + x / 64), x from 0 to 1, is above its chord by at most 4.34 /
-    /// (8 64^2).
-    knots: Box<[(f64, f64)]>,
-    /// By value in steps of 1/STEPS: the first knot above it.
-    above: Box<[u16]>,
+    lines: [(f32, f32); LINES],
+    /// Value at the ends of the pieces, for the inverse. Within a piece, 0.07 dB at most, the
+    /// inverse is straight in decibels. This differs from a straight line in the SINR by at most
+    /// 1.3e-4 dB: 10 log10(1 + x / 64), x from 0 to 1, is above its chord by at most 4.34 / (8
+    /// 64^2).
+    values: [f64; PIECES + 1],
+    /// By value in steps of 1/STEPS: the first end above it.
+    above: [u16; STEPS + 1],
 }
 
 /// Steps of the value in which the inverse begins to search.
 const STEPS: usize = 1024;
 
-static LOOKUP: LazyLock<[Lookup; MODULATIONS]> = LazyLock::new(|| {
-    let ends: Vec<(f64, f64)> = (0..=PIECES as u32)
-        .map(|i| f64::from(f32::from_bits((LOWEST_EXPONENT << 23) + (i << SHIFT))))
-        .map(|g| (g, db(g)))
-        .collect();
-    ALL.map(|modulation| Lookup::new(modulation, &ends))
-});
+static LOOKUP: [Lookup; MODULATIONS] = [Lookup::new(0), Lookup::new(1), Lookup::new(2), Lookup::new(3)];
+
+/// SINR [dB] at the ends of the pieces.
+static ENDS_DB: [f64; PIECES + 1] = column(0);
+
+/// The rows that follow from the closed form, so that no run computes them: 64-bit floats, the
+/// lowest byte first. The SINR [dB] at the ends of the pieces, then by modulation the largest value
+/// up to each end: where its two forms meet, J decreases a little, and the inverse needs a monotone
+/// curve. A test derives them.
+const CURVES: &[u8; (1 + MODULATIONS) * (PIECES + 1) * 8] =
+    include_bytes!("../../data/mutual_information.f64");
+
+/// Row `number` of [`CURVES`].
+const fn column(number: usize) -> [f64; PIECES + 1] {
+    let mut row = [0.0; PIECES + 1];
+    let mut i = 0;
+    while i <= PIECES {
+        let (mut bytes, mut byte) = ([0; 8], 0);
+        while byte < 8 {
+            bytes[byte] = CURVES[(number * (PIECES + 1) + i) * 8 + byte];
+            byte += 1;
+        }
+        row[i] = f64::from_le_bytes(bytes);
+        i += 1;
+    }
+    row
+}
+
+/// Values at the ends of the pieces.
+const fn values(modulation: usize) -> [f64; PIECES + 1] {
+    column(1 + modulation)
+}
+
+/// The linear SINR at end `i` of the pieces.
+const fn end(i: usize) -> f64 {
+    f32::from_bits((LOWEST_EXPONENT << 23) + ((i as u32) << SHIFT)) as f64
+}
+
+/// By piece: value at SINR 0 of the straight line, and its slope.
+const fn lines(values: &[f64; PIECES + 1]) -> [(f32, f32); LINES] {
+    let mut lines = [(0.0, 0.0); LINES];
+    let mut i = 0;
+    while i < PIECES {
+        let slope = (values[i + 1] - values[i]) / (end(i + 1) - end(i));
+        lines[i] = ((values[i] - slope * end(i)) as f32, slope as f32);
+        i += 1;
+    }
+    lines
+}
 
 impl Lookup {
-    /// The table of `modulation`; `ends` are the ends of the pieces, linear and in dB.
-    fn new(modulation: Modulation, ends: &[(f64, f64)]) -> Lookup {
-        // Where its two forms meet, J decreases a little; the inverse needs a monotone curve.
-        let mut top = 0.0f64;
-        let knots: Box<[(f64, f64)]> = ends
-            .iter()
-            .map(|(g, g_db)| {
-                top = top.max(mi_closed_form(modulation, *g));
-                (*g_db, top)
-            })
-            .collect();
-        let mut lines = Box::new([(0.0, 0.0); LINES]);
-        for ((line, k), g) in lines.iter_mut().zip(knots.windows(2)).zip(ends.windows(2)) {
-            let slope = (k[1].1 - k[0].1) / (g[1].0 - g[0].0);
-            *line = ((k[0].1 - slope * g[0].0) as f32, slope as f32);
+    /// The table of the modulation with this number.
+    const fn new(modulation: usize) -> Lookup {
+        let values = values(modulation);
+        let mut above = [0; STEPS + 1];
+        let (mut step, mut after) = (0, 0);
+        while step <= STEPS {
+            while after <= PIECES && values[after] <= step as f64 / STEPS as f64 {
+                after += 1;
+            }
+            above[step] = after as u16;
+            step += 1;
         }
-        let mut after = 0;
-        let above = |step: usize| {
-            let value = step as f64 / STEPS as f64;
-            after += knots[after..].iter().take_while(|(_, of)| *of <= value).count();
-            after as u16
-        };
-        let above = (0..=STEPS).map(above).collect();
-        Lookup { lines, knots, above }
+        Lookup { lines: lines(&values), values, above }
     }
 
     /// The value at `g`; the first piece is extended to lower SINRs, the last value to higher ones.
@@ -298,9 +330,10 @@ impl Lookup {
         let step = ((mi * STEPS as f64) as usize).min(STEPS - 1);
         let from = if step == 0 { 0 } else { usize::from(self.above[step]) };
         let to = usize::from(self.above[step + 1]);
-        let among = if mi < 1.0 { &self.knots[from..to] } else { &self.knots[from..] };
-        let after = (from + among.partition_point(|(_, value)| *value <= mi)).clamp(1, PIECES);
-        let ((g0, v0), (g1, v1)) = (self.knots[after - 1], self.knots[after]);
+        let among = if mi < 1.0 { &self.values[from..to] } else { &self.values[from..] };
+        let after = (from + among.partition_point(|value| *value <= mi)).clamp(1, PIECES);
+        let ((g0, v0), (g1, v1)) =
+            ((ENDS_DB[after - 1], self.values[after - 1]), (ENDS_DB[after], self.values[after]));
         if v1 > v0 { g0 + (g1 - g0) * ((mi - v0) / (v1 - v0)).clamp(0.0, 1.0) } else { g0 }
     }
 }
@@ -313,6 +346,27 @@ const HIGHEST: f32 = f32::from_bits(((LOWEST_EXPONENT + OCTAVES) << 23) - 1);
 mod tests {
     use super::*;
     use Modulation::{Qam16, Qam64, Qam256, Qpsk};
+    use lasthop_engine::math::db;
+
+    /// The rows in the file are those of the closed form, to the bit. With the environment variable
+    /// `UPDATE` the test writes them.
+    #[test]
+    fn the_curves_are_those_of_the_closed_form() {
+        let mut rows: Vec<f64> = (0..=PIECES).map(|i| db(end(i))).collect();
+        for modulation in ALL {
+            let mut top = 0.0f64;
+            rows.extend((0..=PIECES).map(|i| {
+                top = top.max(mi_closed_form(modulation, end(i)));
+                top
+            }));
+        }
+        let bytes: Vec<u8> = rows.iter().flat_map(|value| value.to_le_bytes()).collect();
+        if std::env::var_os("UPDATE").is_some() {
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/mutual_information.f64");
+            std::fs::write(path, &bytes).unwrap();
+        }
+        assert!(bytes == CURVES, "UPDATE=1 cargo test -p lasthop-radio the_curves");
+    }
 
     /// Values computed from the closed form by hand, equal to those of ns-3's tables up to their
     /// rounding (6e-7).
@@ -390,8 +444,9 @@ mod tests {
             for i in -20..=2200 {
                 let mi = i as f32 / 2100.0;
                 let l = &LOOKUP[m as usize];
-                let after = l.knots.partition_point(|(_, value)| *value <= f64::from(mi)).clamp(1, PIECES);
-                let ((g0, v0), (g1, v1)) = (l.knots[after - 1], l.knots[after]);
+                let after = l.values.partition_point(|value| *value <= f64::from(mi)).clamp(1, PIECES);
+                let ((g0, v0), (g1, v1)) =
+                    ((ENDS_DB[after - 1], l.values[after - 1]), (ENDS_DB[after], l.values[after]));
                 let t = ((f64::from(mi) - v0) / (v1 - v0)).clamp(0.0, 1.0);
                 assert_eq!(l.inverse_db(mi), if v1 > v0 { g0 + (g1 - g0) * t } else { g0 }, "{m:?} {mi}");
             }
@@ -406,7 +461,7 @@ mod tests {
         assert_eq!(mean_mi(Qam16, &[]), 0.0);
         assert_eq!(mean_mi_all(&sinr)[1], mean_mi(Qam16, &sinr));
         for size in 1..=4 {
-            let means = MiOfParts::of(lines_of_all(), &sinr, size);
+            let means = MiOfParts::of(&LINES_OF_ALL, &sinr, size);
             for (i, part) in sinr.chunks(size).enumerate() {
                 assert_eq!(means.parts[i], ALL.map(|m| mean_mi(m, part)), "{size}");
             }
