@@ -22,42 +22,58 @@ impl CurveId {
     /// An uplink MCS has the curve of the downlink MCS with the same I_TBS. The codes are the same
     /// but for MCS 10 (QPSK for 16QAM) and 17 to 20 (16QAM for 64QAM), where a code of the higher
     /// order carries as many bits per symbol.
+    #[inline]
     pub fn of_mcs(mcs: Mcs, table: McsTable) -> Option<CurveId> {
-        let index = usize::from(mcs.index());
-        let i_tbs = usize::from(mcs.i_tbs(table)?);
+        static OF_MCS: [[Option<CurveId>; 32]; 3] = [
+            CurveId::of_all(McsTable::Downlink),
+            CurveId::of_all(McsTable::Downlink256),
+            CurveId::of_all(McsTable::Uplink),
+        ];
+        OF_MCS[table as usize][usize::from(mcs.index()) % 32]
+    }
+
+    /// [`of_mcs`](Self::of_mcs) of each MCS.
+    const fn of_all(table: McsTable) -> [Option<CurveId>; 32] {
+        let mut all = [None; 32];
+        let mut index = 0;
+        while index < 32 {
+            let mcs = Mcs::new(index as u8);
+            if let (Some(i_tbs), Some(modulation)) = (mcs.i_tbs(table), mcs.modulation(table)) {
+                all[index] = Some(CurveId::of_row(index, i_tbs as usize, modulation, table));
+            }
+            index += 1;
+        }
+        all
+    }
+
+    /// The code of row `index` of `table`, which has `i_tbs` and `modulation`.
+    const fn of_row(index: usize, i_tbs: usize, modulation: Modulation, table: McsTable) -> CurveId {
         let downlink = match table {
             McsTable::Downlink => index,
-            McsTable::Downlink256 if index >= 20 => return Some(CurveId((FIRST_256 + index - 20) as u8)),
-            McsTable::Downlink256 | McsTable::Uplink => {
-                // I_TBS 9 and 15 are in two rows of the downlink: the order of the requested row
-                // decides.
-                let at =
-                    |row: usize| mcs.modulation(table) <= Mcs::new(row as u8).modulation(McsTable::Downlink);
-                match i_tbs {
-                    0..9 => i_tbs,
-                    9 if at(9) => 9,
-                    9..15 => i_tbs + 1,
-                    15 if at(16) => 16,
-                    _ => i_tbs + 2,
-                }
-            }
+            McsTable::Downlink256 if index >= 20 => return CurveId((FIRST_256 + index - 20) as u8),
+            // I_TBS 9 and 15 are in two rows of the downlink, with QPSK and 16QAM and with 16QAM
+            // and 64QAM: the order of the requested row decides.
+            McsTable::Downlink256 | McsTable::Uplink => match i_tbs {
+                0..9 => i_tbs,
+                9 if matches!(modulation, Modulation::Qpsk) => 9,
+                9..15 => i_tbs + 1,
+                15 if matches!(modulation, Modulation::Qpsk | Modulation::Qam16) => 16,
+                _ => i_tbs + 2,
+            },
         };
-        let codes_before = LOWER_RATES * (1 + usize::from(downlink >= 10) + usize::from(downlink >= 17));
-        Some(CurveId((downlink + codes_before) as u8))
+        let codes_before = LOWER_RATES * (1 + (downlink >= 10) as usize + (downlink >= 17) as usize);
+        CurveId((downlink + codes_before) as u8)
     }
 
     /// The code of `modulation` with the highest rate that does not exceed `rate`; the lowest of
     /// all if all exceed it.
     pub fn not_above(modulation: Modulation, rate: f64) -> CurveId {
-        let of_modulation = CODES.iter().enumerate().filter(|(_, c)| c.bits == modulation.bits());
-        let mut found = None;
-        for (i, code) in of_modulation {
+        let first = CODES.partition_point(|c| c.bits < modulation.bits());
+        let of_modulation = CODES[first..].partition_point(|c| {
             // Halves and thirds of two-decimal rates: equal up to the rounding of the division.
-            if found.is_none() || code.rate <= rate + 1e-9 {
-                found = Some(i);
-            }
-        }
-        CurveId(found.unwrap_or(0) as u8)
+            c.bits == modulation.bits() && c.rate <= rate + 1e-9
+        });
+        CurveId((first + of_modulation.saturating_sub(1)) as u8)
     }
 
     /// The code rate, information bits per coded bit.
@@ -66,11 +82,12 @@ impl CurveId {
     }
 
     /// The modulation of the code.
-    pub fn modulation(self) -> Modulation {
-        match CODES[usize::from(self.0)].bits {
-            2 => Modulation::Qpsk,
-            4 => Modulation::Qam16,
-            6 => Modulation::Qam64,
+    #[inline]
+    pub const fn modulation(self) -> Modulation {
+        match self.0 as usize {
+            0..FIRST_QAM16 => Modulation::Qpsk,
+            FIRST_QAM16..FIRST_QAM64 => Modulation::Qam16,
+            FIRST_QAM64..FIRST_QAM256 => Modulation::Qam64,
             _ => Modulation::Qam256,
         }
     }
@@ -83,8 +100,14 @@ impl CurveId {
     }
 }
 
-/// Row of the first 256QAM code: after 29 MCS and four groups of lower rates.
+/// Row of the first 256QAM code of a first transmission: after 29 MCS and four groups of lower
+/// rates.
 const FIRST_256: usize = 29 + 4 * LOWER_RATES;
+
+/// Rows of the first codes of the modulations after QPSK, those of lower rates.
+const FIRST_QAM16: usize = 10 + LOWER_RATES;
+const FIRST_QAM64: usize = 17 + 2 * LOWER_RATES;
+const FIRST_QAM256: usize = FIRST_256 - LOWER_RATES;
 
 #[cfg(test)]
 mod tests {
@@ -160,6 +183,9 @@ mod tests {
             assert_eq!(Some(code.modulation()), Mcs::new(i).modulation(McsTable::Downlink256), "{i}");
         }
         assert_eq!(CurveId::of_mcs(Mcs::new(29), McsTable::Downlink), None);
+        for (row, code) in CODES.iter().enumerate() {
+            assert_eq!(CurveId(row as u8).modulation().bits(), code.bits, "row {row}");
+        }
     }
 
     /// A higher rate needs more SINR, a longer block has the steeper curve.

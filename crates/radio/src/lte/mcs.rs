@@ -63,17 +63,18 @@ impl Mcs {
         self.0
     }
     /// I_TBS; `None` for the indices that are reserved for retransmissions.
-    pub fn i_tbs(self, table: McsTable) -> Option<u8> {
-        let row = match table {
-            McsTable::Downlink => &I_TBS_DOWNLINK[..],
-            McsTable::Downlink256 => &I_TBS_DOWNLINK_256[..],
-            McsTable::Uplink => &I_TBS_UPLINK[..],
+    pub const fn i_tbs(self, table: McsTable) -> Option<u8> {
+        let row: &[u8] = match table {
+            McsTable::Downlink => &I_TBS_DOWNLINK,
+            McsTable::Downlink256 => &I_TBS_DOWNLINK_256,
+            McsTable::Uplink => &I_TBS_UPLINK,
         };
-        row.get(usize::from(self.0)).copied()
+        let index = self.0 as usize;
+        if index < row.len() { Some(row[index]) } else { None }
     }
     /// Q_m. In the uplink 29 to 31 name redundancy versions 1, 2, 3 and keep the modulation of the
     /// first transmission: `None`.
-    pub fn modulation(self, table: McsTable) -> Option<Modulation> {
+    pub const fn modulation(self, table: McsTable) -> Option<Modulation> {
         use Modulation::{Qam16, Qam64, Qam256, Qpsk};
         Some(match (table, self.0) {
             (McsTable::Downlink, 0..=9 | 29) => Qpsk,
