@@ -8,8 +8,8 @@
 
 use lasthop_engine::math::{db, exp};
 use lasthop_radio::lte::{
-    Amc, AmcMode, Bandwidth, Cqi, CqiOfParts, ErrorModel, MI_PARTS_MAX, Mcs, McsTable, Olla, OllaConfig,
-    PartCqi, piro_gamma, snr_db_needed, tbs_bits,
+    Amc, AmcMode, Bandwidth, Cqi, CqiOfParts, MI_PARTS_MAX, Mcs, McsTable, Olla, OllaConfig, PartCqi,
+    piro_gamma, tbs_bits,
 };
 use lasthop_units::Tti;
 use schemars::JsonSchema;
@@ -175,7 +175,7 @@ impl Adaptation {
     pub fn new(amc: Amc, bandwidth: Bandwidth, subbands: Subbands, rule: McsRule) -> Adaptation {
         let mcs_table = amc.table().mcs_table();
         let mcs = || (0..=mcs_table.largest().index()).map(Mcs::new);
-        let needed_db: Vec<f32> = mcs().map(|m| needed_db(&amc, mcs_table, m) as f32).collect();
+        let needed_db: Vec<f32> = mcs().map(|m| needed_db(&amc, m) as f32).collect();
         let level = std::array::from_fn(|cqi| {
             amc.mcs(Cqi::new(cqi as u8)).map_or(f32::NEG_INFINITY, |m| needed_db[usize::from(m.index())])
         });
@@ -336,16 +336,13 @@ impl Adaptation {
 
 /// The SINR [dB] from which `mcs` may be used: where the error rate of its block on the CSI
 /// reference resource is the target, or where Piro's formula gives its efficiency.
-fn needed_db(amc: &Amc, table: McsTable, mcs: Mcs) -> f64 {
+fn needed_db(amc: &Amc, mcs: Mcs) -> f64 {
     match amc.mode() {
         AmcMode::Piro { ber } => {
             let ln2_efficiency = std::f64::consts::LN_2 * mcs.rounded_efficiency();
             db(piro_gamma(ber) * (exp(ln2_efficiency) - 1.0))
         }
-        AmcMode::BlerTarget { target, prbs, .. } => {
-            let block = ErrorModel::of_grant(mcs, table, prbs);
-            block.map_or(f64::INFINITY, |block| snr_db_needed(&block, target))
-        }
+        AmcMode::BlerTarget { .. } => amc.needed_db(mcs).unwrap_or(f64::INFINITY),
     }
 }
 

@@ -51,6 +51,8 @@ pub struct Amc {
     /// the target and gives this CQI or a higher one; infinite where there is none. Two more rows
     /// stand for CQIs that do not exist.
     least: [MiByModulation; CQIS + 2],
+    /// By MCS: the SINR from which it meets the target [dB].
+    needed_db: Vec<f64>,
 }
 
 /// Number of CQIs, out of range included.
@@ -62,20 +64,29 @@ impl Amc {
         let mut least = [[f32::INFINITY; MODULATIONS]; CQIS + 2];
         // Every information is enough for out of range.
         least[0] = [f32::NEG_INFINITY; MODULATIONS];
+        let mut needed_db = Vec::new();
         if let AmcMode::BlerTarget { target, prbs, rounding } = mode {
             let mcs_table = table.mcs_table();
             for mcs in (0..=mcs_table.largest().index()).map(Mcs::new) {
                 let block = ErrorModel::of_grant(mcs, mcs_table, prbs.clamp(1, PRB_MAX));
                 let Some(block) = block else { break };
                 let modulation = block.modulation();
-                let needed = mi_closed_form(modulation, from_db(snr_db_needed(&block, target))) as f32;
+                let needed = snr_db_needed(&block, target);
+                needed_db.push(needed);
+                let needed = mi_closed_form(modulation, from_db(needed)) as f32;
                 let cqi = usize::from(cqi_of_mcs(mcs, table, rounding).index());
                 for row in &mut least[..=cqi] {
                     row[modulation as usize] = row[modulation as usize].min(needed);
                 }
             }
         }
-        Amc { mode, table, least }
+        Amc { mode, table, least, needed_db }
+    }
+
+    /// The SINR [dB] of an unfaded channel from which a block of `mcs` on the CSI reference
+    /// resource meets the BLER target; None for a reserved MCS, and with the Piro model.
+    pub fn needed_db(&self, mcs: Mcs) -> Option<f64> {
+        self.needed_db.get(usize::from(mcs.index())).copied()
     }
 
     /// The model by which the CQI is found.
