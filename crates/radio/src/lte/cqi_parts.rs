@@ -72,13 +72,15 @@ impl Kernel for ByInformation<'_> {
     #[inline(always)]
     fn run(self) -> CqiOfParts {
         let ByInformation { amc, lines, sinr, size, coding } = self;
-        let MiOfParts { parts: mi, all } = MiOfParts::of(lines, sinr, size);
-        let all = amc.cqi_of_mi(&all);
+        // Not taken apart, which would copy it.
+        let means = MiOfParts::of(lines, sinr, size);
+        let mi = &means.parts;
+        let all = amc.cqi_of_mi(&means.all);
         let mut parts = [all.index(); MI_PARTS_MAX];
         let count = sinr.len().div_ceil(size);
         if count > 1 {
             match coding {
-                PartCqi::Offset => offsets(all, amc.least_from(all), &mi, count, &mut parts),
+                PartCqi::Offset => offsets(all, amc.least_from(all), mi, count, &mut parts),
                 PartCqi::Own => {
                     let own = mi.iter().map(|mi| amc.cqi_of_mi(mi).index());
                     parts.iter_mut().zip(own).take(count).for_each(|(cqi, own)| *cqi = own);
