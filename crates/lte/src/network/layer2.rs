@@ -10,7 +10,7 @@ use super::state::sidelink::Sidelink;
 use crate::mac::harq::Parts;
 use crate::phy::TTI;
 use lasthop_bearer::End;
-use lasthop_lte_l2::rlc::Grant;
+use lasthop_lte_l2::rlc::{Grant, Pdu};
 
 /// Layer 2 at a moment: the bearers, and the receivers of their packets.
 pub(super) struct Layer2<'a> {
@@ -66,16 +66,27 @@ impl Layer2<'_> {
     /// HARQ has given up.
     #[inline]
     pub fn hand_up(&mut self, from: End, parts: &mut Parts, decoded: bool) {
+        // Usually there is one.
+        if parts.len() == 1
+            && let Some((bearer, pdu)) = parts.pop()
+        {
+            return self.hand_up_one(from, bearer, pdu, decoded);
+        }
         for (bearer, pdu) in parts.drain(..) {
-            match decoded {
-                true => self.bearers.receive(self.now, bearer, from.peer(), &pdu),
-                false => self.bearers.lost(self.now, bearer, from, &pdu),
-            }
-            self.bearers.recycle(bearer, from, pdu);
-            match from {
-                End::Ue if decoded => self.settle_for_enb(bearer),
-                _ => self.settle(bearer),
-            }
+            self.hand_up_one(from, bearer, pdu, decoded);
+        }
+    }
+
+    /// Passes a PDU to the other end, or notifies `from` that HARQ has given up.
+    fn hand_up_one(&mut self, from: End, bearer: BearerId, pdu: Pdu, decoded: bool) {
+        match decoded {
+            true => self.bearers.receive(self.now, bearer, from.peer(), &pdu),
+            false => self.bearers.lost(self.now, bearer, from, &pdu),
+        }
+        self.bearers.recycle(bearer, from, pdu);
+        match from {
+            End::Ue if decoded => self.settle_for_enb(bearer),
+            _ => self.settle(bearer),
         }
     }
 }
