@@ -6,6 +6,7 @@ mod layout57;
 
 use crate::cell::setup::{Run, friis_cell};
 use lasthop_bearer::Direction;
+use lasthop_lte::mac::adaptation::Subbands;
 use lasthop_lte::mac::downlink::MimoModel;
 use lasthop_lte::network::CellConfig;
 use lasthop_radio::FadingProfile;
@@ -214,6 +215,29 @@ fn the_rank_follows_the_channel() {
     // Closed loop steers one layer towards the UE: up to 3 dB more than transmit diversity.
     let (closed, diversity) = (code_words(4, 64_000.0).1, code_words(2, 64_000.0).1);
     assert!(closed > 1.1 * diversity, "{closed} {diversity}");
+}
+
+/// With six resource blocks a sub-band is one block. Where all blocks have the same channel (flat
+/// fading), a PMI for each sub-band is the PMI for all, and the SINR the same.
+#[test]
+fn each_sub_band_of_one_block_has_its_precoder() {
+    let sinr_db = |subbands: Subbands| {
+        let mut config = friis_cell(&[20_000.0]);
+        config.radio.fading = FadingProfile::Flat;
+        for cell in config.cells.iter_mut() {
+            (cell.resource_blocks, cell.downlink.cqi.subbands) = (6, subbands);
+            (cell.downlink.mimo.mode, cell.downlink.mimo.model) = (4, MimoModel::Physical);
+        }
+        for ue in config.ues.iter_mut() {
+            ue.radio.speed = Some(Speed(1.0 / 3.6));
+        }
+        let mut run = Run::new(&config, 1);
+        run.until(500);
+        let s = run.stats(0);
+        s.sinr_db_sum / s.sinr_count as f64
+    };
+    let (one, each) = (sinr_db(Subbands::None), sinr_db(Subbands::Group));
+    assert!((one - each).abs() < 0.05, "{one} dB with one precoder, {each} dB with one for each block");
 }
 
 /// Four antennas send four layers near the cell, two code words of two layers each.

@@ -105,6 +105,16 @@ pub enum Domain {
     Equal,
 }
 
+impl Domain {
+    /// The metric of a candidate with the weight `weight` where the whole band is one group.
+    pub fn metric_of_band(self, weight: f64, candidate: &Candidate) -> f64 {
+        match self {
+            Domain::Frequency { channel_aware: true, .. } => weight * candidate.wideband_rate,
+            _ => weight,
+        }
+    }
+}
+
 /// A scheduling policy.
 pub trait Policy: Debug + Send {
     /// The domain in which its weights apply.

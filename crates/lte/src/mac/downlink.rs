@@ -528,9 +528,14 @@ impl Average {
         self.value
     }
 
-    /// Takes in that `bits` were served in `tti`.
+    /// Takes in that `bits` were served in `tti`, beside those of earlier calls for this TTI: each
+    /// code word makes one.
     #[inline]
     pub fn serve(&mut self, tti: Tti, bits: f64, window: &Window) {
+        if self.at > tti {
+            self.value += bits / window.ttis;
+            return;
+        }
         let before = self.at(tti, window);
         self.value = (window.keep * before + bits / window.ttis).max(FLOOR);
         self.at = tti.plus(1);
@@ -639,6 +644,14 @@ mod tests {
             assert!((stepwise.at(Tti(end), window) / lazy.at(Tti(end), window) - 1.0).abs() < 1e-12);
             assert_eq!(lazy.at(Tti(1_000_000_000), window), FLOOR);
         }
+        // Two code words of a TTI are one R.
+        let (mut both, mut sum) = (Average::default(), Average::default());
+        (1..9).for_each(|t| {
+            both.serve(Tti(t), 300.0, window);
+            both.serve(Tti(t), 700.0, window);
+            sum.serve(Tti(t), 1000.0, window);
+        });
+        assert!((both.at(Tti(9), window) / sum.at(Tti(9), window) - 1.0).abs() < 1e-12);
         let (mut short, window) = (Average::default(), &Window::new(1.0));
         short.serve(Tti(0), 500.0, window);
         assert_eq!((short.at(Tti(1), window), short.at(Tti(2), window)), (500.0, FLOOR));

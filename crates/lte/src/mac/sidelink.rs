@@ -236,6 +236,10 @@ fn whole_ms(t: Duration) -> bool {
 /// allows, code rates scaled by 168/156 for the resource elements that reference signals take.
 const I_TBS: [u8; 15] = [0, 0, 2, 5, 7, 9, 12, 14, 15, 18, 21, 23, 25, 26, 26];
 
+/// The highest MCS with 16QAM, the highest modulation of PSSCH in Release 12 (TS 36.211 clause 9.3).
+/// MCS by pinned CQIs are those of the caller's table, which may be that of the uplink.
+pub const MCS_MAX: u8 = 20;
+
 /// The MCS of a pinned CQI, 1 to 15.
 pub fn mcs_of_cqi(cqi: u8) -> u8 {
     let i_tbs = I_TBS[usize::from(cqi.clamp(1, 15)) - 1];

@@ -348,9 +348,7 @@ fn gather_failed(
 
 /// Sets the weights of all but the `limit` candidates with the highest metric to zero.
 fn keep_best(limit: usize, domain: Domain, candidates: &[Candidate], weights: &mut [f64]) {
-    let aware = matches!(domain, Domain::Frequency { channel_aware: true, .. });
-    let metric =
-        |i: usize, weights: &[f64]| weights[i] * if aware { candidates[i].wideband_rate } else { 1.0 };
+    let metric = |i: usize, weights: &[f64]| domain.metric_of_band(weights[i], &candidates[i]);
     let mut positive = weights.iter().filter(|w| **w > 0.0).count();
     while positive > limit {
         let live = (0..weights.len()).filter(|i| weights[*i] > 0.0);

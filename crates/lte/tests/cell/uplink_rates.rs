@@ -9,7 +9,7 @@
 use lasthop_bearer::Direction;
 use lasthop_lte::network::NetworkConfig;
 use lasthop_lte::network::config::CellProfile;
-use lasthop_units::{Dbm, Id, UeId};
+use lasthop_units::{Dbm, Id, Metres, UeId};
 
 use super::setup::{Run, friis_cell};
 
@@ -101,4 +101,37 @@ fn the_default_cell_allocates_what_the_division_leaves() {
         .map(|u| run.network.view().link_stats(UeId::from_index(u), Direction::Uplink).resource_blocks)
         .sum();
     assert_eq!(blocks, 996 * 23);
+}
+
+/// Six UEs with full buffers in a cell of six resource blocks, of which PUCCH takes two: four UEs
+/// have one block each in a TTI. Proportional fair with constant rates gives each UE the same share
+/// of blocks, 4 / 6, whatever its rate (R / T equal for all; S. Sesia, I. Toufik, M. Baker, "LTE: the
+/// UMTS Long Term Evolution", clause 12.4). Maximum rate serves the three near UEs in each TTI, and
+/// the far ones share the fourth block.
+#[test]
+fn policies_of_the_uplink_know_the_channel() {
+    let blocks = |name: &str| -> Vec<f64> {
+        let mut config = cell(0.0, 6);
+        for (i, ue) in config.ues.iter_mut().enumerate() {
+            ue.radio.position[0] = Metres(if i < 3 { 1000.0 } else { 10_000.0 });
+        }
+        for cell in config.cells.iter_mut() {
+            cell.resource_blocks = 6;
+            cell.uplink = CellProfile::Lasthop.uplink();
+            cell.uplink.scheduler = name.parse().unwrap();
+            cell.uplink.data_errors = false;
+            cell.uplink.power_control.enabled = false;
+            cell.uplink.outer_loop.enabled = false;
+        }
+        let mut run = Run::new(&config, 1);
+        run.until(3000);
+        let of = |u| run.network.view().link_stats(UeId::from_index(u), Direction::Uplink).resource_blocks;
+        (0..6).map(|u| of(u) as f64 / 3000.0).collect()
+    };
+    for share in blocks("proportional-fair") {
+        assert!((share - 4.0 / 6.0).abs() < 0.03, "proportional fair: {share}");
+    }
+    let found = blocks("fdmt");
+    assert!(found[..3].iter().all(|near| *near > 0.99), "maximum rate: {found:?}");
+    assert!(found[3..].iter().all(|far| (far - 1.0 / 3.0).abs() < 0.02), "maximum rate: {found:?}");
 }

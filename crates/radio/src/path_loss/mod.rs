@@ -342,6 +342,8 @@ impl PathLoss {
             {
                 Some((7.0, 7.0))
             }
+            // TR 38.901 table 7.5-6, RMa from outdoors to indoors.
+            PathLoss::NrRma(_) if ends.indoors > 0.0 => Some((8.0, 120.0)),
             PathLoss::Uma(_) | PathLoss::Uma3d(_) | PathLoss::NrUma(_) => of((4.0, 37.0), (6.0, 50.0)),
             PathLoss::Umi(_) | PathLoss::Umi3d(_) => of((3.0, 10.0), (4.0, 13.0)),
             PathLoss::NrUmi(_) => of((4.0, 10.0), (7.82, 13.0)),
@@ -490,6 +492,19 @@ mod tests {
 
     fn loss(model: PathLoss, mhz: f64, e: Ends, los: bool) -> f64 {
         model.loss(Hertz(mhz * 1e6), &e, los).0
+    }
+
+    /// TR 38.901 table 7.5-6: into buildings 7 dB in urban cells and 8 dB with 120 m in rural ones,
+    /// with line of sight to the building or without.
+    #[test]
+    fn shadowing_of_ues_in_buildings() {
+        let inside = Ends { indoors: 5.0, ..ends(200.0, 35.0, 1.5) };
+        let s = Surroundings::default();
+        for los in [true, false] {
+            let of = |model: PathLoss| model.shadowing(Hertz(2e9), &inside, los);
+            assert_eq!(of(PathLoss::NrRma(s)), Some((8.0, 120.0)));
+            assert_eq!(of(PathLoss::NrUma(s)), Some((7.0, 7.0)));
+        }
     }
 
     /// The table at 2 GHz: UMi with h_BS 10 m, UMa with h_BS 25 m, W = h = 20 m, h_UT 1.5 m;

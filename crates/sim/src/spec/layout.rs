@@ -359,7 +359,8 @@ pub struct Buildings {
     /// Model of the walls: that of TR 36.873, with a uniform depth, or that of TR 38.901, with the
     /// smaller of two uniform depths.
     pub walls: Walls,
-    /// Share of TR 38.901's buildings with high loss.
+    /// Share of TR 38.901's buildings with high loss. Its rural macro cells (clause 7.4.3.1) have
+    /// none: set 0 %.
     pub high_loss: Ratio,
 }
 

@@ -14,7 +14,7 @@ use super::{CellOf, Memory, Observer};
 use crate::mac::adaptation::{CqiInterference, Report, SUBBANDS_MAX};
 use crate::phy::air::{ChannelOf, CodeWordSinr, Pmi, Scheme, layers_of};
 
-/// Every second block represents its sub-band in the comparison of precoders.
+/// Every second block represents its sub-band in the comparison of precoders, if it has several.
 const PRECODER_STEP: usize = 2;
 
 impl Observer<'_> {
@@ -49,18 +49,19 @@ impl Observer<'_> {
     /// The codebook's entries of `layers` layers with which each sub-band carries most.
     fn best_precoder(&mut self, transmit: usize, layers: u8) -> Scheme {
         let size = self.at.cell.adaptation.subband();
+        let step = PRECODER_STEP.min(size);
         let rows = &mut self.memory.code_words;
         let mut pmi = Pmi::all(size as u8, 0);
         let mut best = [f64::NEG_INFINITY; SUBBANDS_MAX];
         for index in 0..mimo::precoders(transmit, layers.into()) as u8 {
             let scheme = Scheme::ClosedLoop { layers, pmi: Pmi::all(size as u8, index) };
-            self.air.under(self.at.id, scheme, PRECODER_STEP, rows);
+            self.air.under(self.at.id, scheme, step, rows);
             let mut carries = [0.0; SUBBANDS_MAX];
             for (code_word, row) in rows.iter().enumerate() {
                 let samples = layers_of(layers, code_word).1.max(1);
                 for (i, block) in row.sinr.chunks(samples).enumerate() {
                     let of: f64 = block.iter().map(|s| 1.0 + f64::from(*s)).product();
-                    carries[i * PRECODER_STEP / size] += log2(of);
+                    carries[i * step / size] += log2(of);
                 }
             }
             for ((best, to), of) in best.iter_mut().zip(&mut pmi.index).zip(carries) {

@@ -87,7 +87,8 @@ impl<R: Reach> Granting<'_, R> {
         *list = active;
     }
 
-    /// Collects the UEs that may transmit in `target`, in the order of their weights.
+    /// Collects the UEs that may transmit in `target`, in the order of their metrics: the whole
+    /// band is one group.
     fn gather_uplink(&mut self, target: Tti, active: &[UeId]) {
         let process = process_of(target);
         let widest = largest_allocation(self.cell.uplink.band.len());
@@ -121,7 +122,11 @@ impl<R: Reach> Granting<'_, R> {
         c.weights.clear();
         c.weights.resize(c.candidates.len(), 0.0);
         c.scheduler.weigh(self.tti, &c.candidates, &mut c.weights);
-        // Of equal weights the UE served longest ago is first, else the order is that of the UEs:
+        let domain = c.scheduler.domain();
+        for (weight, candidate) in c.weights.iter_mut().zip(&c.candidates) {
+            *weight = domain.metric_of_band(*weight, candidate);
+        }
+        // Of equal metrics the UE served longest ago is first, else the order is that of the UEs:
         // by number alone the first of two UEs with the same channel would get every grant of a
         // maximum-rate scheduler.
         let ranks = c.weights.iter().zip(&c.candidates).enumerate().filter(|(_, (w, _))| **w > 0.0);
@@ -130,7 +135,7 @@ impl<R: Reach> Granting<'_, R> {
         c.order.sort_unstable();
     }
 
-    /// Allocates the free blocks of `target` in the order of the weights.
+    /// Allocates the free blocks of `target` in the order of the metrics.
     fn grant_uplink(&mut self, target: Tti) {
         let persistent = self.persistent_blocks(target);
         let c = &mut self.cell.uplink;
