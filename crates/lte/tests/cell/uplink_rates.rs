@@ -113,7 +113,7 @@ fn policies_of_the_uplink_know_the_channel() {
     let blocks = |name: &str| -> Vec<f64> {
         let mut config = cell(0.0, 6);
         for (i, ue) in config.ues.iter_mut().enumerate() {
-            ue.radio.position[0] = Metres(if i < 3 { 1000.0 } else { 10_000.0 });
+            ue.radio.position[0] = Metres(if i < 3 { 1000.0 } else { 40_000.0 });
         }
         for cell in config.cells.iter_mut() {
             cell.resource_blocks = 6;
