@@ -39,6 +39,15 @@ impl Link {
     pub fn on_time(&mut self, now: Instant, out: &mut PipeOut) {
         each!(self, l => l.on_time(now, out))
     }
+    /// The packet that arrives by `now`, if it is known to be the only one without further
+    /// processing. `None`: nothing has happened.
+    #[inline(always)]
+    pub fn take_lone(&mut self, now: Instant, out: &PipeOut) -> Option<Item> {
+        match self {
+            Link::Pipe(pipe) => pipe.take_lone(now, out),
+            Link::Trace(_) => None,
+        }
+    }
     /// Processes all events up to and including `now`, without returning arrivals.
     pub fn catch_up(&mut self, now: Instant, out: &mut PipeOut) {
         each!(self, l => l.catch_up(now, out))

@@ -4,7 +4,9 @@
 //! arrival; `on_time(now, out)` returns the packets that have arrived. Queueing and serialisation
 //! need no events: each access catches up with all events since (`catch_up`), in order of time and
 //! with the true moments, so an AQM has the same inputs as with events. Such drops carry the time
-//! at which they happened.
+//! at which they happened. With a queue that does not depend on the time of departures, packets
+//! that fit and the next arrival of several do not catch up: it is done for many packets at once,
+//! when the queue seems full or the wire empty.
 //!
 //! Order at one time: the packets that leave the queue at `now` have left before those that arrive
 //! at `now` are processed.
@@ -27,6 +29,8 @@ pub struct Pipe {
     /// Size and serialisation time of the last packet: most packets have the size of the one
     /// before.
     last: (u32, Duration),
+    /// The queue may be served late: arrivals are in the order of serving.
+    late: bool,
     account: Account,
 }
 
@@ -64,23 +68,39 @@ impl Pipe {
     /// A pipe with draws of its own (`seed`, `entity`). `rate` `None` is infinitely fast, zero is
     /// stopped.
     pub fn new(rate: Option<Bitrate>, queue: Queue, wire: WireModel, seed: u64, entity: u64) -> Pipe {
-        Pipe {
+        let mut pipe = Pipe {
             rate,
             queue,
             wire: Wire::new(wire, seed, entity),
             free_at: Instant::ZERO,
             last: (0, Duration::ZERO),
+            late: false,
             account: Account::default(),
-        }
+        };
+        pipe.note_order();
+        pipe
+    }
+
+    /// Notes whether the queue may be served late.
+    fn note_order(&mut self) {
+        self.late = self.queue.may_be_served_late() && self.wire.keeps_order();
     }
 
     /// Enqueues a packet. Inlined into its callers, one of which processes every packet.
     #[inline(always)]
     pub fn enqueue(&mut self, now: Instant, item: Item, out: &mut PipeOut) {
-        let dropped = out.dropped.len();
-        self.catch_up_uncounted(now, out);
         self.account.packets_in += 1;
         self.account.bytes_in += u64::from(item.size);
+        if self.late
+            && (self.free_at > now || !self.queue.is_empty())
+            && !self.wire.is_empty()
+            && out.notes.is_none()
+            && self.queue.take_ahead(now, item)
+        {
+            return self.check();
+        }
+        let dropped = out.dropped.len();
+        self.catch_up_uncounted(now, out);
         let stopped = self.rate == Some(Bitrate(0));
         let idle = self.free_at <= now && !stopped && self.queue.is_empty();
         if idle && self.queue.may_be_bypassed() {
@@ -120,6 +140,20 @@ impl Pipe {
         self.check();
     }
 
+    /// The packet that arrives by `now`, if it is the only one and nothing else happens to be done
+    /// by then. `None`: nothing has happened, and [`on_time`](Self::on_time) is to be called.
+    #[inline(always)]
+    pub fn take_lone(&mut self, now: Instant, out: &PipeOut) -> Option<Item> {
+        if !self.late || out.notes.is_some() {
+            return None;
+        }
+        let item = self.wire.take_lone(now, self.queue.is_empty())?;
+        self.account.packets_arrived += 1;
+        self.account.bytes_arrived += u64::from(item.size);
+        self.check();
+        Some(item)
+    }
+
     /// Processes the events of the transmitter up to and including `now`. Returns drops only.
     #[inline]
     pub fn catch_up(&mut self, now: Instant, out: &mut PipeOut) {
@@ -142,7 +176,8 @@ impl Pipe {
         }
         while self.free_at <= now {
             let Some(item) = self.queue.dequeue(self.free_at, &mut out.dropped) else { break };
-            self.serve(self.free_at, item, out);
+            // A packet that was taken ahead may have found the transmitter free.
+            self.serve(self.free_at.max(item.enqueued), item, out);
         }
     }
 
@@ -185,12 +220,15 @@ impl Pipe {
     pub fn set_wire(&mut self, now: Instant, model: WireModel, out: &mut PipeOut) {
         self.catch_up(now, out);
         self.wire.set_model(model);
+        self.note_order();
     }
 
     /// The faults of the wire, in force for packets that leave after `now`.
     pub(crate) fn faults(&mut self, now: Instant, out: &mut PipeOut) -> &mut Faults {
         self.catch_up(now, out);
-        self.wire.faults()
+        let faults = self.wire.faults();
+        self.late = false;
+        faults
     }
     /// Sets a new delay; see [`Pipe::set_wire`].
     pub fn set_delay(&mut self, now: Instant, delay: Duration, out: &mut PipeOut) {

@@ -147,6 +147,11 @@ impl Wire {
         self.faults.get_or_insert_default()
     }
 
+    /// True if no packet overtakes one that was put on the wire before.
+    pub fn keeps_order(&self) -> bool {
+        !self.model.reordering && self.faults.is_none()
+    }
+
     pub fn model(&self) -> &WireModel {
         &self.model
     }
@@ -301,6 +306,27 @@ impl Wire {
         bytes
     }
 
+    /// The packet that arrives by `now`, if it is the only one, arrives once, and is not the last
+    /// in flight unless that is allowed.
+    #[inline(always)]
+    pub fn take_lone(&mut self, now: Instant, last: bool) -> Option<Item> {
+        let first = self.flights.front()?;
+        let next = self.flights.get(1).map(|f| f.arrival).or(last.then_some(Instant::MAX))?;
+        if first.arrival > now || next <= now || first.outcome != Outcome::Arrives {
+            return None;
+        }
+        let item = first.item;
+        self.flights.pop_front();
+        self.next = next;
+        self.bytes -= u64::from(item.size);
+        Some(item)
+    }
+
+    /// True without packets in flight.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.flights.is_empty()
+    }
     /// Packets in flight.
     pub fn packets(&self) -> usize {
         self.flights.len()

@@ -78,6 +78,19 @@ pub(super) trait Discipline {
     /// The server requested an item, found none and went idle.
     #[inline]
     fn found_empty(&mut self) {}
+    /// True if items leave in order, unchanged and whatever the time: a server may then request
+    /// them later than it begins to serve them.
+    #[inline]
+    fn may_be_served_late(&self) -> bool {
+        false
+    }
+    /// Takes `item` if it would do so whether or not some of the items inside had left before.
+    /// False: nothing has happened. Only for a policy that may be served late.
+    #[inline]
+    fn take_ahead(&mut self, item: Item) -> bool {
+        let _never = item;
+        false
+    }
 }
 
 /// A queue that is large, behind a pointer.
@@ -112,6 +125,14 @@ impl<T: Discipline> Discipline for Box<T> {
     #[inline]
     fn found_empty(&mut self) {
         (**self).found_empty();
+    }
+    #[inline]
+    fn may_be_served_late(&self) -> bool {
+        (**self).may_be_served_late()
+    }
+    #[inline]
+    fn take_ahead(&mut self, item: Item) -> bool {
+        (**self).take_ahead(item)
     }
 }
 

@@ -94,6 +94,11 @@ impl Adapter for LinkAccess {
         if !self.wake.take(now) {
             return false;
         }
+        out.arrived_at = Some(self.to);
+        out.lone = self.link.take_lone(now, &out.pipe).map(|item| (item.id, item.ecn));
+        if out.lone.is_some() {
+            return true;
+        }
         self.link.on_time(now, &mut out.pipe);
         self.pass_notes(out);
         self.pass_drops(out);
@@ -101,7 +106,6 @@ impl Adapter for LinkAccess {
         if !out.pipe.copies.is_empty() {
             out.steps.extend(out.pipe.copies.drain(..).map(Step::Copy));
         }
-        out.arrived_at = Some(self.to);
         true
     }
 

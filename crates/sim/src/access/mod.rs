@@ -341,8 +341,10 @@ pub struct LinkReading {
 pub struct AccessOutput {
     /// The steps, in order.
     pub steps: Vec<Step>,
-    /// The node at which `pipe.arrived` are.
+    /// The node at which `lone` or `pipe.arrived` are.
     arrived_at: Option<NodeId>,
+    /// The one packet that a link delivers, most of the time: it does not pass through the list.
+    lone: Option<(PacketId, Ecn)>,
     /// Packets that a link delivers: one buffer for all links.
     pipe: PipeOut,
     /// True if every change of a packet's stage is recorded.
@@ -371,7 +373,10 @@ impl AccessOutput {
     /// The packet at place `i` of those that a link delivers, and its codepoint. Accesses may take
     /// packets in meanwhile, because links do not deliver in those calls.
     #[inline(always)]
-    pub fn arrived(&self, i: usize) -> Option<(PacketId, Ecn)> {
+    pub fn arrived(&mut self, i: usize) -> Option<(PacketId, Ecn)> {
+        if self.lone.is_some() {
+            return self.lone.take();
+        }
         self.pipe.arrived.get(i).map(|item| (item.id, item.ecn))
     }
     /// Clears the list after all packets that a link delivered have been processed.
