@@ -157,6 +157,7 @@ macro_rules! apps {
                     $(Running::$Name(a) => a.resume(now, s, out),)*
                 }
             }
+            #[inline]
             fn poll_at(&self) -> Option<Instant> {
                 match self {
                     $(Running::$Name(a) => a.poll_at(),)*
@@ -167,6 +168,7 @@ macro_rules! apps {
                     $(Running::$Name(a) => a.on_time(now, s, out),)*
                 }
             }
+            #[inline]
             fn on_delivered(&mut self, now: Instant, end: End, s: &mut Streams, out: &mut Vec<Action>) {
                 match self {
                     $(Running::$Name(a) => a.on_delivered(now, end, s, out),)*

@@ -308,6 +308,7 @@ impl App {
     }
 
     /// When `on_time` is due.
+    #[inline]
     pub fn poll_at(&self) -> Option<Instant> {
         self.running.poll_at()
     }
@@ -346,6 +347,7 @@ impl App {
     }
 
     /// `bytes` arrived in order at `end`.
+    #[inline]
     pub fn on_delivered(&mut self, now: Instant, end: End, bytes: u64, out: &mut Vec<Action>) {
         self.streams.stats.delivered[end as usize] += bytes;
         self.running.on_delivered(now, end, &mut self.streams, out);

@@ -101,16 +101,17 @@ impl World {
 
     /// Called after any event that may have changed the state of an endpoint: sends what is due,
     /// calls the application, sets the timer. Repeats until nothing is left, because the
-    /// application's answer may cause further sending.
+    /// application's answer may cause further sending. Nearly all calls end with the first round;
+    /// the rest is elsewhere, so that these have no cost of it.
     pub(super) fn service(&mut self, now: Instant, flow: FlowId, end: End) {
         loop {
-            self.transmit(now, flow, end);
+            while let Some(outgoing) = self.flows[flow].transport.poll_transmit(now, end) {
+                self.send(now, flow, end, Payload::size_of(&outgoing), Payload::sent(outgoing));
+            }
             let f = &mut self.flows[flow];
-            if f.leg.is_none()
-                && let Some((fresh, room)) = f.transport.quiet(end)
-            {
+            let progress = if f.leg.is_none() { f.transport.quiet(end) } else { None };
+            if let Some((fresh, room)) = progress {
                 f.on_progress(now, end, fresh, room, &mut self.app_actions);
-                // Most calls end here, without another look-up of the flow.
                 let probes = &self.probes;
                 if self.app_actions.is_empty() && !probes.sampling.senders && probes.limits.is_none() {
                     if let Some(fault) = f.transport.set_clock(&mut self.queue, flow, end) {
@@ -119,20 +120,29 @@ impl World {
                     f.app_wake.ensure(&mut self.queue, f.app.poll_at(), Event::App(flow));
                     return;
                 }
-            } else if self.flows[flow].leg.is_some()
-                && let Some(again) = self.relay(now, flow, end)
-            {
-                if again {
-                    continue;
-                }
-                break;
-            } else {
+            }
+            if !self.end_round(now, flow, end, progress.is_some()) {
+                return;
+            }
+        }
+    }
+
+    /// The rest of a round of [`service`](Self::service); `told`: the application knows the
+    /// progress. Returns true if another round follows.
+    #[inline(never)]
+    fn end_round(&mut self, now: Instant, flow: FlowId, end: End, told: bool) -> bool {
+        let again = if told { None } else { self.relay(now, flow, end) };
+        if again == Some(true) {
+            return true;
+        }
+        if again.is_none() {
+            if !told {
                 self.on_transport_events(now, flow, end);
             }
-            if self.app_actions.is_empty() {
-                break;
+            if !self.app_actions.is_empty() {
+                self.do_app_actions_at(now, self.flows[flow].connection(flow, End::A), Some(end));
+                return true;
             }
-            self.do_app_actions_at(now, self.flows[flow].connection(flow, End::A), Some(end));
         }
         if self.probes.sampling.senders && end == self.flows[flow].data_end {
             self.watch_control(now, flow, Moment::Other);
@@ -147,13 +157,7 @@ impl World {
         if self.probes.limits.is_some() {
             self.flows[flow].watch_limit(&mut self.probes, now, end);
         }
-    }
-
-    #[inline]
-    fn transmit(&mut self, now: Instant, flow: FlowId, end: End) {
-        while let Some(outgoing) = self.flows[flow].transport.poll_transmit(now, end) {
-            self.send(now, flow, end, Payload::size_of(&outgoing), Payload::sent(outgoing));
-        }
+        false
     }
 
     /// Passes the events and the progress of an endpoint to its application and the tables.
