@@ -3,6 +3,7 @@
 use lasthop_units::{Duration, Instant};
 
 use super::meters::{CloseReason, Event};
+use super::send::Next;
 use super::{Endpoint, WriteHint};
 use crate::sample::timestamp;
 use crate::segment::{Flags, Segment, Timestamps};
@@ -36,7 +37,7 @@ impl Endpoint {
     /// Writes `n` octets with a hint; the hint counts only with segmentation offload. Otherwise as
     /// [`write`](Self::write).
     pub fn write_with(&mut self, now: Instant, n: u64, hint: WriteHint) -> u64 {
-        self.send.spent = false;
+        self.send.next = Next::Any;
         let accepted = self.send.write(&mut self.conn, &mut self.receive, now, n, hint);
         self.check();
         accepted
@@ -59,7 +60,7 @@ impl Endpoint {
     /// has them already). Returns how many. A window that opens enough is announced (RFC 9293
     /// section 3.8.6.2.2).
     pub fn read(&mut self, now: Instant, n: u64) -> u64 {
-        self.send.spent = false;
+        self.send.next = Next::Any;
         self.receive.read(&self.conn, now, n)
     }
 
@@ -77,7 +78,7 @@ impl Endpoint {
     /// The application has no more data to send: a FIN follows the data. Data of the peer is still
     /// received.
     pub fn close(&mut self, now: Instant) {
-        self.send.spent = false;
+        self.send.next = Next::Any;
         match self.conn.state {
             State::Listen | State::SynSent => {
                 self.conn.step(Input::Close);
@@ -113,7 +114,7 @@ impl Endpoint {
     /// Switches Nagle's algorithm on or off. Data that it has held back is sent when it is switched
     /// off.
     pub fn set_nagle(&mut self, now: Instant, on: bool) {
-        self.send.spent = false;
+        self.send.next = Next::Any;
         self.conn.config.acks.nagle = on;
         if !on {
             self.send.uncork(&mut self.conn, &mut self.receive, now);
@@ -122,7 +123,7 @@ impl Endpoint {
 
     /// Holds back partial segments while on, independent of Nagle's algorithm (TCP_CORK).
     pub fn set_cork(&mut self, now: Instant, on: bool) {
-        self.send.spent = false;
+        self.send.next = Next::Any;
         self.send.limits.corked = on;
         if !on {
             self.send.uncork(&mut self.conn, &mut self.receive, now);
@@ -142,7 +143,7 @@ impl Endpoint {
 
     /// Ends the connection at once with a reset (RFC 9293 section 3.10.5).
     pub fn abort(&mut self, now: Instant) {
-        self.send.spent = false;
+        self.send.next = Next::Any;
         let tell = self.conn.state.is_synchronized() || self.conn.state == State::SynReceived;
         let tell = tell && !matches!(self.conn.state, State::TimeWait);
         if self.conn.state != State::Closed {

@@ -4,6 +4,7 @@ use lasthop_units::Instant;
 
 use super::Endpoint;
 use super::meters::{CloseReason, Event};
+use super::send::Next;
 use super::timers::Timer;
 use crate::host::TimeWaitRule;
 use crate::segment::{Flags, Segment};
@@ -13,7 +14,7 @@ impl Endpoint {
     /// Processes a segment that arrives. No segment causes a panic.
     pub fn handle_segment(&mut self, now: Instant, seg: &Segment) {
         self.conn.meters.counters.segments_received += 1;
-        self.send.spent = false;
+        self.send.next = Next::Any;
         match self.conn.state {
             State::Closed => self.reset = reset_for(seg).or(self.reset.take()),
             State::Listen => self.in_listen(now, seg),

@@ -32,7 +32,7 @@ use lasthop_units::{Instant, Seq};
 use self::connection::Connection;
 use self::handshake::Handshake;
 use self::receive::Receiver;
-use self::send::{LossRecovery, Sender};
+use self::send::{LossRecovery, Next, Sender};
 use self::timers::Timer;
 use crate::cc::Cc;
 use crate::config::Config;
@@ -101,7 +101,7 @@ impl Endpoint {
 
     /// Processes a hint about the last hop that did not arrive in an ACK's option.
     pub fn handle_hint(&mut self, hint: &Hint) {
-        self.send.spent = false;
+        self.send.next = Next::Any;
         self.send.take_hint(&self.conn, hint);
     }
 
@@ -135,7 +135,7 @@ impl Endpoint {
 
     /// Processes the timers that are due; no effect if none is.
     pub fn on_time(&mut self, now: Instant) {
-        (self.send.spent, self.send.seq.room_moved) = (false, true);
+        (self.send.next, self.send.seq.room_moved) = (Next::Any, true);
         let (c, send) = (&mut self.conn, &mut self.send);
         if c.timers.take_due(Timer::DelayedAck, now) {
             self.receive.ack.on_time(c.rtt.rto.current());

@@ -3,6 +3,7 @@
 use lasthop_units::Instant;
 
 use super::Endpoint;
+use super::send::{Dupack, Next};
 use crate::segment::{Flags, Segment};
 use crate::state::State;
 
@@ -11,21 +12,43 @@ impl Endpoint {
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         // Half of the calls find nothing, most of them at a receiver: this is tested in the caller.
-        if self.is_at_rest() || self.is_spent(now) { None } else { self.next_segment(now) }
+        match std::mem::take(&mut self.send.next) {
+            Next::Any if self.is_at_rest() => None,
+            Next::Any => self.next_segment(now),
+            _ if self.receive.ack.is_due() => self.next_segment(now),
+            Next::New(cwnd_edge) => self.next_of_burst(now, cwnd_edge),
+            Next::Nothing => self.no_segment(now),
+        }
     }
 
-    /// True if after the segment that left last no other one may leave, without input between.
+    /// After the segment that left last no other one may leave, without input between.
     #[inline(always)]
-    fn is_spent(&mut self, now: Instant) -> bool {
-        if !std::mem::take(&mut self.send.spent) || self.receive.ack.is_due() {
-            return false;
-        }
+    fn no_segment(&mut self, now: Instant) -> Option<Segment> {
         if cfg!(debug_assertions) {
             let next = self.next_segment(now);
             assert!(next.is_none(), "no segment may leave, but {next:?} does");
         }
         self.send.check_space(&self.conn);
-        true
+        None
+    }
+
+    /// New data up to `cwnd_edge`, which may leave without input after the segment that left last.
+    fn next_of_burst(&mut self, now: Instant, cwnd_edge: u64) -> Option<Segment> {
+        let (c, send, receive) = (&mut self.conn, &mut self.send, &mut self.receive);
+        debug_assert!(self.reset.is_none() && c.ecn.old_ack.is_none() && c.state.may_send());
+        debug_assert_eq!(
+            send.seq.max + Dupack::room_by_pipe(&send.fly, &send.seq, c),
+            cwnd_edge.max(send.seq.max)
+        );
+        let segment = send.make_new(c, receive, now, cwnd_edge);
+        if segment.is_some() {
+            send.next = Dupack::after_new(send, c, cwnd_edge);
+            c.meters.counters.segments_sent += 1;
+            self.check();
+        } else {
+            send.check_space(c);
+        }
+        segment
     }
 
     /// All that was to be sent is acknowledged, no ACK is due, and nothing else waits.
@@ -55,7 +78,7 @@ impl Endpoint {
             && let Some(segment) = send.limits.pop_cut()
         {
             c.meters.counters.segments_sent += 1;
-            send.spent = send.is_queue_spent();
+            send.next = Next::nothing_if(send.is_queue_spent());
             return Some(segment);
         }
         if c.ecn.old_ack.is_some() {
@@ -63,7 +86,8 @@ impl Endpoint {
             return receive.old_ack(c, now, send.seq.seq_of(send.seq.max));
         }
         // Nothing outstanding and nothing to send: the receiver's side of a transfer ends here.
-        if send.seq.una != send.seq.end() {
+        let at_rest = send.seq.una == send.seq.end();
+        if !at_rest {
             let segment = send.send_data(c, receive, now);
             if segment.is_some() {
                 c.meters.counters.segments_sent += 1;
@@ -86,6 +110,8 @@ impl Endpoint {
         if c.config.acks.split_acks > 1 {
             return Some(receive.part_of_ack(c, now, seq));
         }
+        // Where the send buffer grows by itself, this is asked each time.
+        send.next = Next::nothing_if(at_rest && send.limits.memory.is_none());
         Some(receive.bare_ack(c, now, seq))
     }
 

@@ -162,11 +162,15 @@ impl Receiver {
 
     /// The window field for a segment that is sent now. Moves the advertised edge, never to the
     /// left. A sender of data repeats the same value in each segment while no data arrives.
-    #[inline]
+    #[inline(always)]
     pub fn advertise(&mut self, c: &Connection) -> u16 {
         if self.offer_of(self.offered.field) == self.offered {
             return self.offered.field;
         }
+        self.advertise_anew(c)
+    }
+
+    fn advertise_anew(&mut self, c: &Connection) -> u16 {
         let field = self.work_out_window(c);
         // Kept where the field follows from these numbers and the configuration alone. The size of
         // the buffer changes with them, or discards what is kept; the peer's segment size, which
@@ -187,6 +191,7 @@ impl Receiver {
         Offered { nxt: self.nxt, read_to: self.read_to, edge: self.edge, field }
     }
 
+    #[inline(always)]
     fn work_out_window(&mut self, c: &Connection) -> u16 {
         let shift = c.negotiated.rcv_scale;
         let field_for = |window: u64| (window >> shift).min(u64::from(u16::MAX));

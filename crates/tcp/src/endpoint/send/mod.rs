@@ -27,6 +27,7 @@ use lasthop_units::{Instant, Seq};
 pub use self::detector::LossRecovery;
 use self::detector::{Believed, Detector};
 use self::dispatch::by_detector;
+pub(super) use self::dupack::Dupack;
 use self::in_flight::InFlight;
 use self::offload::{UNSENT_MAX, WriteQueue, is_wanted};
 use self::pacing::Pacing;
@@ -57,11 +58,31 @@ pub(super) struct Sender {
     pub override_sws: bool,
     /// Our FIN is sent again with the ACK that is due.
     pub fin_again: bool,
-    /// After the segment that left last no other one may leave until the next input: it has used up
-    /// the congestion window, or with segmentation offload it was the last one that had been cut.
-    pub spent: bool,
+    /// What may leave after the segment that left last.
+    pub next: Next,
     /// The newest notice in the peer's ACKs.
     last_notice: u8,
+}
+
+/// What may leave until the next input, as far as the segment that left last shows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Everything has to be looked at.
+    #[default]
+    Any,
+    /// New data up to this end of the congestion window alone.
+    New(u64),
+    /// Nothing: the segment has used up the congestion window, or with segmentation offload it was
+    /// the last one that had been cut.
+    Nothing,
+}
+
+impl Next {
+    /// Nothing, if that is so; else everything has to be looked at.
+    #[inline]
+    pub const fn nothing_if(spent: bool) -> Next {
+        if spent { Next::Nothing } else { Next::Any }
+    }
 }
 
 /// What the host and the application set to what waits and leaves.
@@ -103,7 +124,7 @@ impl Sender {
             probe_due: false,
             override_sws: false,
             fin_again: false,
-            spent: false,
+            next: Next::Any,
             last_notice: 0,
         }
     }

@@ -15,7 +15,7 @@ use super::dispatch::by_detector;
 use super::in_flight::InFlight;
 use super::limit::Limit;
 use super::sequence::SendSequence;
-use super::{Limits, Sender};
+use super::{Limits, Next, Sender};
 use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::host::Offload;
@@ -257,7 +257,7 @@ impl Sender {
             self.cut_packets(c, r, now, urge, u32::MAX);
         }
         let segment = self.limits.queue.as_mut()?.out.pop_front();
-        self.spent = segment.is_some() && self.is_queue_spent();
+        self.next = Next::nothing_if(segment.is_some() && self.is_queue_spent());
         segment
     }
 

@@ -140,7 +140,7 @@ impl Sender {
     }
 
     /// New data is in flight.
-    #[inline]
+    #[inline(always)]
     pub fn push_sent(&mut self, start: u64, stop: u64, now: Instant) {
         let idle = now.since(self.last_sent);
         by_detector!(self.fly, D => D::note_new(&mut self.fly, now, idle));

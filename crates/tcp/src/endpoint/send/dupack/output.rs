@@ -3,9 +3,9 @@
 
 use lasthop_units::Instant;
 
-use super::super::Sender;
 use super::super::in_flight::InFlight;
 use super::super::sequence::SendSequence;
+use super::super::{Next, Sender};
 use super::Dupack;
 use crate::endpoint::connection::Connection;
 use crate::endpoint::meters::Event;
@@ -16,7 +16,7 @@ use crate::segment::Segment;
 impl Dupack {
     /// What the congestion window holds beside the pipe of RFC 6675 \[octets\].
     #[inline(always)]
-    pub(super) fn room_by_pipe(fly: &InFlight, seq: &SendSequence, c: &Connection) -> u64 {
+    pub(in crate::endpoint) fn room_by_pipe(fly: &InFlight, seq: &SendSequence, c: &Connection) -> u64 {
         let in_flight = match fly.recovery.state() {
             // Without limited transmit SACKs make no room before recovery.
             CaState::Disorder if !c.config.loss.limited_transmit => seq.flight_size(),
@@ -75,7 +75,7 @@ impl Dupack {
             return send.send_packets(c, r, now);
         }
         let segment = send.send_new(c, r, now, cwnd_edge);
-        send.spent = segment.is_some() && send.is_window_spent(c, cwnd_edge);
+        send.next = Next::nothing_if(segment.is_some() && send.is_window_spent(c, cwnd_edge));
         segment
     }
 
@@ -96,8 +96,27 @@ impl Dupack {
         }
         let cwnd_edge = send.seq.max + room;
         let segment = send.make_new(c, r, now, cwnd_edge);
-        send.spent = segment.is_some() && send.is_window_spent(c, cwnd_edge);
+        if segment.is_some() {
+            send.next = Self::after_new(send, c, cwnd_edge);
+        }
         segment
+    }
+
+    /// What may leave after a new segment, where the congestion window ends at `cwnd_edge` while no
+    /// ACK arrives. The further segments of a burst leave without another look at the rest: nothing
+    /// of it changes without input.
+    #[inline(always)]
+    pub(in crate::endpoint) fn after_new(send: &Sender, c: &Connection, cwnd_edge: u64) -> Next {
+        if send.is_window_spent(c, cwnd_edge) {
+            Next::Nothing
+        } else if send.fly.recovery.state() == CaState::Open
+            && !send.pacing.enabled
+            && send.limits.queue.is_none()
+        {
+            Next::New(cwnd_edge)
+        } else {
+            Next::Any
+        }
     }
 
     fn resend_by_scoreboard(
