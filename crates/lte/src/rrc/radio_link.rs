@@ -151,8 +151,13 @@ impl RadioLink {
         let [q_out, q_in] = self.limits(config).linear;
         let out = self.frames >= OUT_FRAMES && out_mean < q_out;
         let into = self.frames >= IN_FRAMES && in_mean > q_in;
-        self.out = if out && !into { self.out + 1 } else { 0 };
-        self.ins = if into { self.ins + 1 } else { 0 };
+        // TS 36.331 clause 5.3.11.2 NOTE 2: periods without an indication do not affect the
+        // evaluation of the number of consecutive indications.
+        if into {
+            (self.ins, self.out) = (self.ins + 1, 0);
+        } else if out {
+            (self.out, self.ins) = (self.out + 1, 0);
+        }
         if self.t310.is_none() && self.out >= config.n310 {
             (self.t310, self.ins) = (Some(tti.plus(config.t310.as_millis())), 0);
             return Some(LinkEvent::Problem);
@@ -170,7 +175,11 @@ mod tests {
     use super::*;
 
     fn run(sinr_db: impl Fn(u64) -> f64, frames: u64) -> Vec<(u64, LinkEvent)> {
-        let (mut link, config) = (RadioLink::default(), RadioLinkConfig::default());
+        run_with(RadioLinkConfig::default(), sinr_db, frames)
+    }
+
+    fn run_with(config: RadioLinkConfig, sinr_db: impl Fn(u64) -> f64, frames: u64) -> Vec<(u64, LinkEvent)> {
+        let mut link = RadioLink::default();
         let step = |i: u64| {
             let sinr = lasthop_radio::linear(Db(sinr_db(i)));
             link.frame(&config, Tti(i * FRAME), sinr).map(|e| (i, e))
@@ -195,6 +204,35 @@ mod tests {
     fn a_link_that_comes_back_in_time_recovers() {
         let events = run(|i| if i < 60 { -10.0 } else { 0.0 }, 300);
         assert_eq!(events, [(24, LinkEvent::Problem), (64, LinkEvent::Recovered)]);
+    }
+
+    /// Clause 5.3.11.2 NOTE 2: frames without an indication leave the count as it is. -10 dB are
+    /// 0.1 and -4.5 dB 0.355; Qout is 0.316. Frame 19 is out of sync, and so are frames 20 to 35,
+    /// where up to 16 frames of the 20 have -4.5 dB: 0.1 + 16 * 0.255 / 20 = 0.304. With 17 the
+    /// mean is 0.317, and frames 36 to 62 have no indication: 17 so far. The link has -10 dB again
+    /// from frame 60 on; with three such frames the mean is 0.317, with four 0.304: frames 63 to 65
+    /// are the 18th to the 20th indication.
+    #[test]
+    fn frames_without_an_indication_do_not_end_a_row_of_out_of_sync() {
+        let config = RadioLinkConfig { n310: 20, ..RadioLinkConfig::default() };
+        let events = run_with(config, |i| if (20..60).contains(&i) { -4.5 } else { -10.0 }, 100);
+        assert_eq!(events, [(65, LinkEvent::Problem)]);
+    }
+
+    /// As above for N311 = 2; Qin is 0.407. T310 runs from frame 24 on. From frame 40 on the link
+    /// has 0.355, and frame 57 is the first one without an indication. 0 dB in frame 60 makes the
+    /// mean of ten frames 0.419: the first indication. -10 dB in frame 61 makes it 0.394, below
+    /// Qin, and the mean of twenty frames is above Qout: no indication until frame 71, where 0 dB
+    /// and nine frames of 0.355 are in sync again: the second one. Frame 72 has -10 dB, as frame
+    /// 61.
+    #[test]
+    fn frames_without_an_indication_do_not_end_a_row_of_in_sync() {
+        let sinr_db = |i| match i {
+            0..40 | 61 | 72 => -10.0,
+            60 | 71 => 0.0,
+            _ => -4.5,
+        };
+        assert_eq!(run(sinr_db, 120), [(24, LinkEvent::Problem), (71, LinkEvent::Recovered)]);
     }
 
     #[test]
