@@ -249,6 +249,36 @@ fn preambles_go_out_until_t304_or_t301_ends() {
     assert_eq!(problems.count(), 2, "each procedure notifies RRC once");
 }
 
+/// T304 (50 ms) stops with the response to the dedicated preamble (TS 36.331 clause 5.3.5.4, TS
+/// 36.321 clause 5.1.4), 5 TTIs after the start as above, and no longer ends a handover whose Msg3
+/// is lost. Here the target is out of service in the TTI 8 after the start, so that nothing is sent
+/// on the grant for Msg3, which is for the TTI 11. RLC sends the message again after
+/// t-PollRetransmit (45 ms): contention-based access begins in the TTI 56, with a preamble in the
+/// next one, the response 3 later, Msg3 6 later, decoded 4 later: 56 + 1 + 3 + 6 + 4 = 70.
+#[test]
+fn a_lost_msg3_is_recovered_after_t304_has_stopped() {
+    let mut config = cells(&[[0.0, 0.0], [100.0, 0.0]]);
+    config.cells.iter_mut().for_each(|c| c.rrc.timing = RrcTiming::Real);
+    config.handover.as_mut().unwrap().t304 = Duration::from_millis(50);
+    add_ue(&mut config, 0, [50.0, 0.0], &[LteBearerConfig::default()]);
+    let mut w = World::new(&config, 1);
+    w.until(ms(100));
+    w.network.order_handover(ms(100), UE(0), CELL(1));
+    w.push(0, End::Network, 1000);
+    w.until(ms(112));
+    let began = w.first(MobilityEvent::Started).unwrap().0;
+    let after = |n: u64| began + Duration::from_millis(n);
+    assert!(w.now <= after(8), "the response may have been sent, but not Msg3");
+    w.until(after(8));
+    w.network.set_cell_down(w.now, CELL(1), true);
+    w.until(after(9));
+    w.network.set_cell_down(w.now, CELL(1), false);
+    w.until(after(300));
+    assert_eq!(w.first(MobilityEvent::Failed), None);
+    assert_eq!(w.first(MobilityEvent::Complete), Some((after(70), CELL(1))));
+    assert_eq!(w.delivered(0, End::Network), 1);
+}
+
 /// ns-3's X2 handover test: connected to the target after 0.1 s, and within 0.6 s of it every
 /// bearer's sinks have received half of the packets or more; cells 100 m apart, a packet every 10
 /// ms each way. The UE is in the middle, to which the reference moves it for the handover.

@@ -194,6 +194,16 @@ fn a_backhaul_without_a_buffer() {
     assert!(!warned(&format!("{TWO}[handover]\nx2 = {{ buffer = '100 kB' }}\n"), of));
 }
 
+/// T304 stops with the random access response (TS 36.331 clause 5.3.5.4): 15 ms of processing, the
+/// interruption, a preamble in the next TTI, and the response 3 TTIs later. 31 ms make it 50 ms.
+#[test]
+fn a_t304_that_ends_before_the_response() {
+    let of = "every handover will fail";
+    let handover = |ms: u64| format!("{TWO}[handover]\nt304 = '50 ms'\ninterruption = '{ms} ms'\n");
+    assert!(warned(&handover(32), of));
+    assert!(!warned(&handover(31), of));
+}
+
 /// TS 36.133 clause 9.1.4: RSRP is reported from -140 to -44 dBm.
 #[test]
 fn invalid_values_of_a_handover() {

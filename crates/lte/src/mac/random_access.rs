@@ -160,17 +160,23 @@ impl RandomAccess {
         self.state == State::Granted { msg3: tti }
     }
 
-    /// Processes the transmission of Msg3. It completes the procedure if the preamble was
-    /// dedicated, or if there is no contention resolution.
+    /// Processes the transmission of Msg3, after which the procedure does not run any more if the
+    /// preamble was dedicated, or if there is no contention resolution.
     // 5.1.4 [unverified]: if ra-PreambleIndex was explicitly signalled and it was not 000000:
-    // consider the Random Access procedure successfully completed; 5.1.5 [unverified]: Once Msg3 is
-    // transmitted, the MAC entity shall start mac-ContentionResolutionTimer.
+    // consider the Random Access procedure successfully completed (with the response, of which RRC
+    // is notified then); 5.1.5 [unverified]: Once Msg3 is transmitted, the MAC entity shall start
+    // mac-ContentionResolutionTimer.
     pub fn on_msg3(&mut self, config: &RandomAccessConfig, tti: Tti) {
         self.state = if self.dedicated.is_some() || !config.contention_resolution {
             State::Idle
         } else {
             State::Resolving { until: tti.plus(config.contention_timer.as_millis()) }
         };
+    }
+
+    /// True if the preamble of this or the last procedure is dedicated.
+    pub const fn has_dedicated_preamble(&self) -> bool {
+        self.dedicated.is_some()
     }
 
     /// True while the contention is not resolved.

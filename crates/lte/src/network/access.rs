@@ -35,8 +35,9 @@ struct Answering<'a> {
 
 impl Answering<'_> {
     /// Sends the random access responses of this TTI; `persistent`: blocks of persistent grants in
-    /// the TTI of Msg3. Returns the UEs whose handover is complete with their response.
-    fn respond(&mut self, persistent: RbSet) -> Vec<UeId> {
+    /// the TTI of Msg3. Returns the UEs whose random access to the target of a handover is complete
+    /// with their response, and the TTI of Msg3 (None: the handover is complete).
+    fn respond(&mut self, persistent: RbSet) -> Vec<(UeId, Option<Tti>)> {
         let mut landed = Vec::new();
         for _ in 0..self.cell.uplink.config.random_access.responses_per_tti {
             let Some(rbs) = self.free_blocks(persistent) else { break };
@@ -51,10 +52,13 @@ impl Answering<'_> {
                     continue;
                 }
                 if self.completes_handover(*ue) && self.uu.complete(*ue, &answer, self.tti) {
-                    landed.push(*ue);
+                    landed.push((*ue, None));
                     continue;
                 }
-                self.grant_msg3(*ue, &answer, rbs);
+                let received = self.grant_msg3(*ue, &answer, rbs);
+                if received && self.is_accessing(*ue) && self.uu.has_dedicated_preamble(*ue) {
+                    landed.push((*ue, Some(self.tti.plus(MSG3_DELAY))));
+                }
             }
         }
         landed
@@ -86,20 +90,27 @@ impl Answering<'_> {
     /// True if the handover of `ue` is complete with the random access response, because messages
     /// take no time.
     fn completes_handover(&self, ue: UeId) -> bool {
-        self.cell.config.rrc.timing == RrcTiming::Ideal
-            && self.mobility.is_some_and(|m| m.ues[ue].is_accessing())
+        self.cell.config.rrc.timing == RrcTiming::Ideal && self.is_accessing(ue)
     }
 
-    fn grant_msg3(&mut self, ue: UeId, answer: &Response, rbs: RbSet) {
+    /// True if `ue` accesses the target of a handover.
+    fn is_accessing(&self, ue: UeId) -> bool {
+        self.mobility.is_some_and(|m| m.ues[ue].is_accessing())
+    }
+
+    /// Grants Msg3 to `ue`; true if the response is for this UE.
+    fn grant_msg3(&mut self, ue: UeId, answer: &Response, rbs: RbSet) -> bool {
         let msg3 = self.tti.plus(MSG3_DELAY);
         let c = &mut self.cell.uplink;
         let backoff = c.config.random_access.backoff.as_millis();
-        if self.uu.respond(ue, answer, backoff, msg3) {
+        let received = self.uu.respond(ue, answer, backoff, msg3);
+        if received {
             let bytes = tbs_bytes(MSG3_MCS, MSG3_BLOCKS);
             let granted = Granted { ue, rbs, mcs: MSG3_MCS, bytes, content: Content::Msg3 };
             c.plan.slot(msg3).granted.push(granted);
             self.calendar.note(msg3, Due::Transmit);
         }
+        received
     }
 }
 
@@ -124,8 +135,9 @@ impl RadioNetwork {
             return;
         }
         let persistent = self.granting(tti, cell).persistent_blocks(tti.plus(MSG3_DELAY));
-        for ue in self.answering(tti, cell).respond(persistent) {
-            self.rrc_step(tti.start(TTI), tti, ue, |rrc| rrc.step(Input::ResponseReceived), out);
+        for (ue, msg3) in self.answering(tti, cell).respond(persistent) {
+            let received = Input::ResponseReceived { msg3 };
+            self.rrc_step(tti.start(TTI), tti, ue, |rrc| rrc.step(received), out);
         }
         self.answering(tti, cell).arm();
     }

@@ -342,6 +342,8 @@ impl RadioNetwork {
                 let preamble = if dedicated { self.rrc(now, tti, ue).dedicated_preamble() } else { None };
                 self.access(tti, ue, preamble);
             }
+            Command::RequestGrant if self.ues[ue].uplink.access.is_running() => {}
+            Command::RequestGrant => self.access(tti, ue, None),
             Command::Connect => self.access(tti.plus(1), ue, None),
             Command::ResolveContention => self.attachment(ue).resolve_contention(tti),
             Command::Detach(cell) => self.attachment(ue).detach(cell),

@@ -1,9 +1,10 @@
 //! Uu, the radio interface between UEs and the network (TS 36.300 clause 4), at a cell: it can send
 //! to UEs and measure their transmissions.
 //!
-//! Four functions return more than a UE sends: [`is_in_random_access`](Uu::is_in_random_access),
-//! [`respond`](Uu::respond), [`complete`](Uu::complete), and [`sounding`](Uu::sounding), which adds
-//! the UE's present powers. DESIGN.md lists them where an eNB uses more than its UEs report.
+//! Five functions return more than a UE sends: [`is_in_random_access`](Uu::is_in_random_access),
+//! [`respond`](Uu::respond), [`has_dedicated_preamble`](Uu::has_dedicated_preamble),
+//! [`complete`](Uu::complete), and [`sounding`](Uu::sounding), which adds the UE's present powers.
+//! DESIGN.md lists them where an eNB uses more than its UEs report.
 //! [`misses_control`](Uu::misses_control) and [`receives_grants`](Uu::receives_grants) return
 //! results of the channel, not the UE's state.
 
@@ -107,6 +108,12 @@ impl<'a, R: Reach> Uu<'a, R> {
         let access = &mut self.ues[ue].uplink.access;
         access.on_backoff(answer.to, backoff);
         access.on_response(answer.to, answer.preamble, msg3)
+    }
+
+    /// True if `ue` accesses its cell with a dedicated preamble. RRC of the UE needs it, not the
+    /// eNB: random access is then complete with the response.
+    pub fn has_dedicated_preamble(&self, ue: UeId) -> bool {
+        self.ues[ue].uplink.access.has_dedicated_preamble()
     }
 
     /// As [`respond`](Self::respond), for a response in `tti` that completes a handover and ends

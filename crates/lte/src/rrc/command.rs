@@ -37,6 +37,9 @@ pub enum Command {
         /// The preamble is assigned to the UE.
         dedicated: bool,
     },
+    /// The UE has an RRC message for its cell and no grant: random access for contention, unless
+    /// random access is in progress.
+    RequestGrant,
     /// The cell has received the request for a re-establishment, and resolves the contention.
     ResolveContention,
     /// The source continues with the UE, and with the data that it has forwarded.

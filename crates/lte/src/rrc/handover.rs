@@ -30,8 +30,8 @@ pub struct HandoverConfig {
     /// Time from leaving the source to the first preamble: synchronisation with the target (TS
     /// 36.133 clause 5.1.2.1.2: 20 ms for a known cell).
     pub interruption: Duration,
-    /// T304: time after the command within which the handover must be complete: 50, 100, 150, 200,
-    /// 500, 1000 or 2000 ms.
+    /// T304: time after the command within which random access to the target must be successful:
+    /// 50, 100, 150, 200, 500, 1000 or 2000 ms.
     pub t304: Duration,
     /// T311: time after a failure within which a suitable cell must be found: 1, 3, 5, 10, 15, 20
     /// or 30 s.

@@ -136,8 +136,12 @@ pub enum Input<'a> {
     Cells(&'a IndexVec<CellId, f64>),
     /// Msg3 of the UE's random access is at the cell.
     Msg3,
-    /// The UE has received the random access response, and messages take no time.
-    ResponseReceived,
+    /// The UE has received the random access response to its dedicated preamble, or one after which
+    /// messages take no time.
+    ResponseReceived {
+        /// The TTI of Msg3; None: messages take no time.
+        msg3: Option<Tti>,
+    },
     /// The answer to [`Question::ContextFrom`].
     Context(Answer),
     /// MAC indicates a random access problem: preambleTransMax preambles without success.
@@ -191,7 +195,7 @@ impl UeMobility {
                 self.outcome(context, outcome, out);
             }
             Input::Msg3 => self.msg3(at, out),
-            Input::ResponseReceived => self.ue.response_received(at, out),
+            Input::ResponseReceived { msg3 } => self.ue.response_received(at, msg3, out),
             Input::Context(answer) => self.context(context, answer, out),
             Input::AccessProblem => self.failed(self.ue.access_problem(), at, out),
             Input::LinkFailure => self.failed(true, at, out),
@@ -242,7 +246,7 @@ impl UeMobility {
             }
             Outcome::HandoverComplete => self.handover_complete(at, out),
             Outcome::Restored => self.restored(at, out),
-            Outcome::RestorationFailed => {
+            Outcome::CompletionFailed => {
                 // The source keeps the UE's context and data until UE CONTEXT RELEASE (TS 36.423
                 // clause 8.2.3), and this cell has the context, too.
                 self.enb.keep_context(at.serving);
@@ -295,7 +299,7 @@ impl UeMobility {
 
     /// Processes Msg3 of a UE that changes its cell.
     fn msg3(&mut self, at: &Moment<'_>, out: &mut Commands) {
-        if self.ue.is_accessing() {
+        if self.ue.is_completing() {
             self.handover_complete(at, out);
         } else if self.is_requesting() {
             out.push(Command::Ask(Question::ContextFrom(self.ue.source())));
@@ -303,7 +307,8 @@ impl UeMobility {
     }
 
     /// RRCConnectionReconfigurationComplete is at the target, which serves the UE from now on.
-    // TS 36.331 clause 5.3.5.4: T304 stops.
+    // TS 36.331 clause 5.3.5.4: T304 stops with the success of random access. Without a dedicated
+    // preamble that is now.
     fn handover_complete(&mut self, at: &Moment<'_>, out: &mut Commands) {
         let interruption = Some(self.ue.interruption(at));
         out.push(Command::Event { event: MobilityEvent::Complete, cell: at.serving, interruption });

@@ -180,11 +180,32 @@ fn a_command_starts_t304_and_random_access_stops_it() {
     assert_eq!((commands, t), (vec![Command::Wake(t304), Command::Access { dedicated: true }], runs));
     assert_eq!(phase, ue(State::Accessing { t304 }));
 
-    let (commands, phase, t) = transition(ue(State::Accessing { t304 }), TARGET, Input::Msg3);
-    let interruption = Some(Duration::from_millis(100));
-    let complete = Command::Event { event: MobilityEvent::Complete, cell: target, interruption };
-    assert_eq!((commands, t), (vec![complete, Command::Serve], Timers::default()));
-    assert_eq!(phase, STEADY);
+    // TS 36.321 clause 5.1.4: with a dedicated preamble the response completes random access. Msg3
+    // follows 6 TTIs later, and RLC repeats what it carries after t-PollRetransmit = 45 ms.
+    let response = Input::ResponseReceived { msg3: Some(Tti(106)) };
+    let (commands, phase, t) = transition(ue(State::Accessing { t304 }), TARGET, response);
+    assert_eq!((commands, t), (vec![Command::Wake(Tti(106 + 45))], Timers::default()));
+    assert_eq!(phase, ue(State::Confirming { again: Tti(151) }));
+
+    // Otherwise it is complete when the contention is resolved.
+    for state in [State::Accessing { t304 }, State::Confirming { again: Tti(151) }] {
+        let (commands, phase, t) = transition(ue(state), TARGET, Input::Msg3);
+        let interruption = Some(Duration::from_millis(100));
+        let complete = Command::Event { event: MobilityEvent::Complete, cell: target, interruption };
+        assert_eq!((commands, t), (vec![complete, Command::Serve], Timers::default()));
+        assert_eq!(phase, STEADY);
+    }
+}
+
+/// TS 36.322 clause 5.2.3: when t-PollRetransmit (45 ms for SRB1, TS 36.331 clause 9.2.1.1) expires
+/// without an acknowledgement, RLC sends the message again. MAC has no grant for it, and the UE
+/// requests one: T304 does not run, so nothing else would end the wait.
+#[test]
+fn a_lost_last_message_is_sent_again_after_t_poll_retransmit() {
+    let (commands, phase, t) = transition(ue(State::Confirming { again: AT }), TARGET, Input::Wake);
+    let again = Tti(100 + 45);
+    assert_eq!((commands, t), (vec![Command::Wake(again), Command::RequestGrant], Timers::default()));
+    assert_eq!(phase, ue(State::Confirming { again }));
 }
 
 /// The UE was handed over from the target to its source at TTI 50, and returns at 100: within 1 s,
@@ -279,15 +300,18 @@ fn a_link_failure_starts_a_reestablishment_unless_one_is_under_way() {
     }
 }
 
-/// Clause 5.3.11.3: T301 has stopped with the answer (5.3.7.5), so a failure of RLC and a random
-/// access problem are failures of the radio link again, and another re-establishment begins. The
-/// cell that has answered has the UE's context; the source continues with the data that it has
-/// forwarded.
+/// Clause 5.3.11.3: T301 has stopped with the answer (5.3.7.5), T304 with the success of random
+/// access (5.3.5.4), so a failure of RLC and a random access problem are failures of the radio link
+/// again, and another re-establishment begins. The cell that has answered, or the target of the
+/// handover, has the UE's context; the source continues with the data that it has forwarded.
 #[test]
 fn a_failure_after_the_answer_begins_another_reestablishment() {
-    for input in [Input::LinkFailure, Input::AccessProblem] {
+    let states = [State::Restoring { at: Tti(140) }, State::Confirming { again: Tti(140) }];
+    for (input, state) in
+        [Input::LinkFailure, Input::AccessProblem].into_iter().flat_map(|i| states.map(|s| (i, s)))
+    {
         let mut of = UeMobility::new(3);
-        (of.ue.state, of.ue.left.1) = (State::Restoring { at: Tti(140) }, CELL(SOURCE));
+        (of.ue.state, of.ue.left.1) = (state, CELL(SOURCE));
         let mut s = Surroundings { serving: CELL(TARGET), ..Surroundings::new() };
         let commands: Vec<Command> = of.step(&s.context(), input).into_iter().collect();
         assert_eq!(commands, [event(MobilityEvent::RadioLinkFailure, TARGET), Command::Wake(Tti(101))]);

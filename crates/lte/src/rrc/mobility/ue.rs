@@ -10,6 +10,9 @@ use super::{Command, Commands, Measured, MobilityEvent, Moment, Question, Sample
 use crate::rrc::radio_link::FRAME;
 use crate::rrc::{LinkEvent, RadioLink, selection};
 
+/// t-PollRetransmit of SRB1 in its default configuration (TS 36.331 clause 9.2.1.1).
+const POLL_RETRANSMIT: Duration = Duration::from_millis(45);
+
 /// State of a UE. A state lasts until `at`, or until the timer that it has expires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum State {
@@ -22,6 +25,9 @@ pub(super) enum State {
     Synchronising { at: Tti, t304: Tti },
     /// The UE performs random access at the target.
     Accessing { t304: Tti },
+    /// Random access was successful, and RRCConnectionReconfigurationComplete is on its way to the
+    /// target. RLC of SRB1 sends it again in `again`.
+    Confirming { again: Tti },
     /// The UE has accessed the target, with messages that take no time.
     Completing { at: Tti },
     /// The radio link has failed; the UE acts upon it in `at`. `left`: no cell has served the UE
@@ -50,7 +56,7 @@ impl State {
     /// True if the UE monitors its radio link, which may fail: it has a cell, and none of T301,
     /// T304 and T311 runs (TS 36.331 clause 5.3.11.1).
     const fn is_monitored(&self) -> bool {
-        matches!(self, State::Served | State::Restoring { .. })
+        matches!(self, State::Served | State::Confirming { .. } | State::Restoring { .. })
     }
 
     /// True if T301, T304 or T311 runs.
@@ -93,8 +99,9 @@ pub(super) enum Outcome {
     HandoverComplete,
     /// The last message of a re-establishment is at the eNB.
     Restored,
-    /// The radio link has failed before the end of a re-establishment.
-    RestorationFailed,
+    /// The radio link has failed after random access at the target of a handover, or after the
+    /// answer to a re-establishment, and before the last message is at the eNB.
+    CompletionFailed,
     /// The UE leaves RRC_CONNECTED.
     Idle,
 }
@@ -133,6 +140,11 @@ impl UeProcedures {
 
     pub const fn is_accessing(&self) -> bool {
         matches!(self.state, State::Accessing { .. })
+    }
+
+    /// True if Msg3 of this UE carries RRCConnectionReconfigurationComplete.
+    pub const fn is_completing(&self) -> bool {
+        matches!(self.state, State::Accessing { .. } | State::Confirming { .. })
     }
 
     /// Expiry of T301, if it runs.
@@ -176,10 +188,15 @@ impl UeProcedures {
             State::Synchronising { at: due, t304 } if due <= tti => {
                 self.access(State::Accessing { t304 }, t304, true, out);
             }
+            // RLC retransmits the message, for which MAC needs a grant.
+            State::Confirming { again } if again <= tti => {
+                self.confirm(tti, out);
+                out.push(Command::RequestGrant);
+            }
             State::Completing { at: due } if due <= tti => return Outcome::HandoverComplete,
             State::Failing { at: due, left } if due <= tti => {
                 if left {
-                    return Outcome::RestorationFailed;
+                    return Outcome::CompletionFailed;
                 }
                 self.begin_reestablishment(at, out);
             }
@@ -339,12 +356,26 @@ impl UeProcedures {
         out.push(Command::Access { dedicated });
     }
 
-    /// Completes a handover with the random access response, where messages take no time.
-    pub fn response_received(&mut self, at: &Moment<'_>, out: &mut Commands) {
-        if self.is_accessing() {
-            let due = at.tti.plus(1);
-            self.enter(State::Completing { at: due }, due, out);
+    /// The random access response is the end of random access with a dedicated preamble (TS 36.321
+    /// clause 5.1.4), and of the handover where messages take no time.
+    // TS 36.331 clause 5.3.5.4: if MAC successfully completes the random access procedure, T304
+    // stops.
+    pub fn response_received(&mut self, at: &Moment<'_>, msg3: Option<Tti>, out: &mut Commands) {
+        match msg3 {
+            _ if !self.is_accessing() => {}
+            Some(msg3) => self.confirm(msg3, out),
+            None => {
+                let due = at.tti.plus(1);
+                self.enter(State::Completing { at: due }, due, out);
+            }
         }
+    }
+
+    /// RLC of SRB1 passes RRCConnectionReconfigurationComplete to MAC in `sent`, or would do so if
+    /// there was a grant, and t-PollRetransmit starts.
+    fn confirm(&mut self, sent: Tti, out: &mut Commands) {
+        let again = sent.plus(ttis(POLL_RETRANSMIT));
+        self.enter(State::Confirming { again }, again, out);
     }
 
     // Radio link failure and re-establishment.

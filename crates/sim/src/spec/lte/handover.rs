@@ -1,10 +1,11 @@
 //! Checks of `[handover]` with the rest of a scenario, and its known pitfalls.
 
+use lasthop_lte::mac::random_access::WINDOW_START;
+use lasthop_lte::phy::TTI;
 use lasthop_lte::rrc::Trigger;
 use lasthop_lte_l2::pdcp::HandoverKind;
 use lasthop_lte_l2::rlc::Mode;
 use lasthop_radio::Mobility;
-use lasthop_units::Duration;
 
 use crate::config::{Diagnostics, Document};
 use crate::spec::Spec;
@@ -36,10 +37,13 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         let help = "links end at the gateway where there is a `[handover]`, not at an eNB: name one of their nodes in `core.gateway`";
         found.push(doc.error_at("handover", message).help(help));
     }
-    // Synchronisation, two preambles and Msg3.
-    let needs = handover.processing + handover.interruption + Duration::from_millis(30);
+    // T304 stops with the random access response, at the earliest the one to a preamble in the TTI
+    // after synchronisation.
+    let needs = handover.processing + handover.interruption + TTI * (1 + WINDOW_START);
     if handover.t304 < needs {
-        let message = format!("a handover takes about {needs}: every one will fail");
+        let message = format!(
+            "the response of the target comes {needs} after the command or later: every handover will fail"
+        );
         found.push(doc.warning_at("handover.t304", message).help("raise `t304` or shorten `interruption`"));
     }
     for (name, ue) in &spec.ue {

@@ -67,7 +67,9 @@ impl World {
                 self.s.forwarding = self.s.home != to;
                 (self.s.home, self.moved) = (to, true);
             }
-            Command::Access { .. } | Command::ResolveContention => assert!(self.detached),
+            Command::Access { .. } | Command::RequestGrant | Command::ResolveContention => {
+                assert!(self.detached)
+            }
             Command::Recall => {
                 assert!(std::mem::take(&mut self.moved), "nothing was forwarded");
                 (self.s.home, self.s.forwarding) = (self.s.anchor, false);
@@ -104,7 +106,8 @@ impl World {
         let phase = Phase { ue: self.ue.ue.state, enb: self.ue.enb.procedure };
         let running = [t.t301, t.t304, t.t310, t.t311].iter().flatten().count();
         assert!(running <= 1, "{t:?} after {input:?}");
-        let has_cell = !self.detached || matches!(phase.ue, State::Restoring { .. });
+        let has_cell =
+            !self.detached || matches!(phase.ue, State::Restoring { .. } | State::Confirming { .. });
         assert!(t.t310.is_none() || has_cell, "the link of {phase:?} is not monitored");
         assert_eq!(phase.ue.is_detached(), self.detached, "{phase:?} after {input:?}");
         if !self.s.connected {
@@ -127,6 +130,7 @@ impl World {
             | State::Acquiring { at, .. }
             | State::Restoring { at } => Some(at),
             State::Accessing { t304: at } | State::Requesting { t301: at } => Some(at),
+            State::Confirming { again } => Some(again),
         };
         let asks = matches!(phase.ue, State::Requesting { .. });
         assert!(of_ue.is_none() || of_enb.is_none() || asks, "{phase:?}: two procedures at a time");
@@ -168,8 +172,12 @@ impl World {
             11 => drop(self.input(Input::CommandReceived(yes))),
             12 => drop(self.input(found(yes.then_some(cell.index())))),
             13 => drop(self.input(Input::Context(Answer { load: load(yes), reachable: answers & 2 != 0 }))),
-            14 if self.s.context().at.messages().is_none() => drop(self.input(Input::ResponseReceived)),
-            14 if !self.detached => {
+            14 if self.detached => {
+                let real = self.s.context().at.messages().is_some();
+                let msg3 = real.then_some(self.s.tti.plus(6));
+                self.input(Input::ResponseReceived { msg3 });
+            }
+            14 => {
                 self.s.connected = false;
                 self.input(Input::Released);
             }
