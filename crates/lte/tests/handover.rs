@@ -279,6 +279,41 @@ fn a_lost_msg3_is_recovered_after_t304_has_stopped() {
     assert_eq!(w.delivered(0, End::Network), 1);
 }
 
+/// A dedicated preamble belongs to one UE (TS 36.300 clause 10.1.5). Five UEs receive commands to a
+/// cell with four dedicated preambles at once: the command of the fifth one has none, and it draws
+/// one for contention, which no other UE has. Two UEs with the same preamble have the same grant,
+/// and both Msg3 collide. All are served 15 TTIs after the start, as above.
+#[test]
+fn more_ues_than_dedicated_preambles_do_not_collide() {
+    let mut config = cells(&[[0.0, 0.0], [100.0, 0.0]]);
+    for c in config.cells.iter_mut() {
+        c.rrc.timing = RrcTiming::Real;
+        let access = &mut c.uplink.random_access;
+        (access.preambles, access.responses_per_tti) = (60, 5);
+    }
+    for _ in 0..5 {
+        add_ue(&mut config, 0, [50.0, 0.0], &[LteBearerConfig::default()]);
+    }
+    let mut w = World::new(&config, 1);
+    // Twice: the preambles are free again.
+    for (at, target) in [(100, 1), (200, 0)] {
+        w.until(ms(at));
+        for ue in (0..5).map(UE) {
+            w.network.order_handover(ms(at), ue, CELL(target));
+        }
+        w.events.clear();
+        w.until(ms(at + 100));
+        let started = w.first(MobilityEvent::Started).unwrap().0;
+        let mut took: Vec<u64> = Vec::new();
+        for (t, _, event) in &w.events {
+            if let NetworkEvent::Mobility { event: MobilityEvent::Complete, .. } = event {
+                took.push(t.since(started).as_millis());
+            }
+        }
+        assert_eq!(took, [15; 5], "{:?}", w.events);
+    }
+}
+
 /// ns-3's X2 handover test: connected to the target after 0.1 s, and within 0.6 s of it every
 /// bearer's sinks have received half of the packets or more; cells 100 m apart, a packet every 10
 /// ms each way. The UE is in the middle, to which the reference moves it for the handover.

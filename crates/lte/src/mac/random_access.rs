@@ -11,11 +11,13 @@
 //! ([`Collision`]).
 
 mod config;
+mod dedicated;
 mod responder;
 #[cfg(test)]
 mod tests;
 
 pub use config::{Collision, Prach, RandomAccessConfig};
+pub use dedicated::DedicatedPreambles;
 pub use responder::{Responder, Response};
 
 use lasthop_engine::Draw;

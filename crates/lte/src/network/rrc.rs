@@ -16,7 +16,7 @@ use super::layer2::Layer2;
 use super::state::{Cell, Link, Ue, UeContext};
 use super::ue_bearers::UeBearers;
 use super::{NetworkEvent, NetworkOutput, RadioNetwork};
-use crate::mac::random_access::RandomAccessConfig;
+use crate::mac::random_access::{DedicatedPreambles, RandomAccessConfig};
 use crate::phy::TTI;
 use crate::phy::air::Air;
 use crate::rrc::mobility::{
@@ -28,16 +28,16 @@ use crate::rrc::{
 };
 use lasthop_bearer::{Direction, End};
 
-/// Preambles of a cell in all (TS 36.211 clause 5.7.2).
-const PREAMBLES: u8 = 64;
-
 /// Mobility of all UEs.
 #[derive(Debug)]
 pub(super) struct Mobility {
     pub config: HandoverConfig,
     pub ues: IndexVec<UeId, UeMobility>,
-    /// Dedicated preambles that each cell has assigned so far.
-    preambles: IndexVec<CellId, u32>,
+    /// The dedicated preambles of each cell.
+    preambles: IndexVec<CellId, DedicatedPreambles>,
+    /// By UE: the target of its handover, and the preamble there that is assigned to it, if one was
+    /// free.
+    assigned: IndexVec<UeId, Option<(CellId, Option<u8>)>>,
     /// What each cell broadcasts, and the times of its messages.
     cells: IndexVec<CellId, CellParameters>,
     /// Linear power on a resource element of each cell at the UE that measures [mW].
@@ -50,7 +50,8 @@ impl Mobility {
         Mobility {
             config: *handover,
             ues: config.ues.iter().map(|_| UeMobility::new(n)).collect(),
-            preambles: (0..n).map(|_| 0).collect(),
+            preambles: (0..n).map(|_| DedicatedPreambles::default()).collect(),
+            assigned: config.ues.iter().map(|_| None).collect(),
             cells: config.cells.iter().map(CellConfig::rrc_parameters).collect(),
             powers_mw: (0..n).map(|_| 0.0).collect(),
         }
@@ -61,14 +62,28 @@ impl Mobility {
         self.ues[ue].is_requesting()
     }
 
-    /// A preamble of `cell` that no other UE uses, where some are reserved for that.
-    fn dedicated_preamble(&mut self, cell: CellId, config: &RandomAccessConfig) -> Option<u8> {
-        let reserved = u32::from(PREAMBLES.saturating_sub(config.preambles));
-        (reserved > 0).then(|| {
-            let n = self.preambles[cell];
-            self.preambles[cell] = (n + 1) % reserved;
-            config.preambles + n as u8
-        })
+    /// Assigns a preamble of `cell`, of this `config`, to `ue`.
+    fn assign_preamble(&mut self, ue: UeId, cell: CellId, config: &RandomAccessConfig) -> Option<u8> {
+        self.free_preamble(ue);
+        let preamble = self.preambles[cell].assign(config);
+        self.assigned[ue] = Some((cell, preamble));
+        preamble
+    }
+
+    /// Frees the preamble that is assigned to `ue`.
+    fn free_preamble(&mut self, ue: UeId) {
+        if let Some((cell, Some(preamble))) = self.assigned[ue].take() {
+            self.preambles[cell].free(preamble);
+        }
+    }
+
+    /// The preamble of `cell` with which `ue` executes its handover.
+    // The UE decides when it executes a conditional command, which has no preamble until then.
+    fn preamble(&mut self, ue: UeId, cell: CellId, config: &RandomAccessConfig) -> Option<u8> {
+        match self.assigned[ue] {
+            Some((of, preamble)) if of == cell => preamble,
+            _ => self.assign_preamble(ue, cell, config),
+        }
     }
 }
 
@@ -272,10 +287,24 @@ impl Rrc<'_> {
         own / (total - own + self.air.noise_on_element_mw(self.ue))
     }
 
-    /// A preamble of the UE's cell that no other UE uses.
-    fn dedicated_preamble(&mut self) -> Option<u8> {
+    /// The dedicated preamble of the UE in its cell.
+    fn preamble(&mut self) -> Option<u8> {
         let cell = self.serving();
-        self.mobility.as_mut()?.0.dedicated_preamble(cell, &self.cells[cell].uplink.config.random_access)
+        self.mobility.as_mut()?.0.preamble(self.ue, cell, &self.cells[cell].uplink.config.random_access)
+    }
+
+    /// Assigns a preamble of `cell` to the UE.
+    fn assign_preamble(&mut self, cell: CellId) {
+        if let Some((mobility, _)) = &mut self.mobility {
+            mobility.assign_preamble(self.ue, cell, &self.cells[cell].uplink.config.random_access);
+        }
+    }
+
+    /// Frees the preamble that is assigned to the UE.
+    fn free_preamble(&mut self) {
+        if let Some((mobility, _)) = &mut self.mobility {
+            mobility.free_preamble(self.ue);
+        }
     }
 }
 
@@ -338,8 +367,10 @@ impl RadioNetwork {
                 out.events.extend(link_event(serving, event).map(|event| (ue, event)));
             }
             Command::Ask(question) => self.rrc_step(now, tti, ue, |rrc| rrc.answer(question), out),
+            Command::AssignPreamble(cell) => self.rrc(now, tti, ue).assign_preamble(cell),
+            Command::FreePreamble => self.rrc(now, tti, ue).free_preamble(),
             Command::Access { dedicated } => {
-                let preamble = if dedicated { self.rrc(now, tti, ue).dedicated_preamble() } else { None };
+                let preamble = if dedicated { self.rrc(now, tti, ue).preamble() } else { None };
                 self.access(tti, ue, preamble);
             }
             Command::RequestGrant if self.ues[ue].uplink.access.is_running() => {}
@@ -375,6 +406,8 @@ impl RadioNetwork {
             }
             Command::Connected => self.connected(now, tti, ue, out),
             Command::Released => {
+                // Its handover may have been prepared.
+                self.rrc(now, tti, ue).free_preamble();
                 self.attachment(ue).release();
                 out.events.push((ue, NetworkEvent::Released(serving)));
             }

@@ -31,10 +31,14 @@ pub enum Command {
     Detach(CellId),
     /// The bearers' data moves to this cell's eNB.
     MoveData(CellId),
-    /// Random access in the UE's cell, with a preamble assigned to the UE (TS 36.321 clause 5.1.2)
-    /// or with one for contention.
+    /// This cell, the target of a handover, assigns a dedicated preamble to the UE, if one is free.
+    AssignPreamble(CellId),
+    /// The preamble that was assigned to the UE is free, if there is one.
+    FreePreamble,
+    /// Random access in the UE's cell, with the preamble assigned to the UE (TS 36.321 clause
+    /// 5.1.2), if there is one, or with one for contention.
     Access {
-        /// The preamble is assigned to the UE.
+        /// A preamble may be assigned to the UE.
         dedicated: bool,
     },
     /// The UE has an RRC message for its cell and no grant: random access for contention, unless
@@ -133,7 +137,7 @@ impl MobilityEvent {
 /// The commands of a step, in their order. Those of the longest step are stored without an
 /// allocation.
 #[derive(Clone, Debug, Default)]
-pub struct Commands(SmallVec<[Command; 4]>);
+pub struct Commands(SmallVec<[Command; 5]>);
 
 impl Commands {
     /// A list of one command.
@@ -156,7 +160,7 @@ impl Commands {
 
 impl IntoIterator for Commands {
     type Item = Command;
-    type IntoIter = smallvec::IntoIter<[Command; 4]>;
+    type IntoIter = smallvec::IntoIter<[Command; 5]>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()

@@ -179,6 +179,7 @@ impl EnbProcedures {
             out.event(MobilityEvent::Prepared, target);
             return Some(Preparation::Conditional(target));
         }
+        out.push(Command::AssignPreamble(target));
         self.enter(Procedure::Commanding { target, at: at.tti }, at.tti, out);
         out.push(Command::Ask(Question::ReceivesCommand));
         Some(Preparation::Commanding)

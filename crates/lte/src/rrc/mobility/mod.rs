@@ -310,6 +310,9 @@ impl UeMobility {
     // TS 36.331 clause 5.3.5.4: T304 stops with the success of random access. Without a dedicated
     // preamble that is now.
     fn handover_complete(&mut self, at: &Moment<'_>, out: &mut Commands) {
+        if self.ue.is_accessing() {
+            out.push(Command::FreePreamble);
+        }
         let interruption = Some(self.ue.interruption(at));
         out.push(Command::Event { event: MobilityEvent::Complete, cell: at.serving, interruption });
         self.enb.arrived(at, self.ue.source(), out);

@@ -148,6 +148,21 @@ fn transition(phase: Phase, serving: usize, input: Input<'_>) -> (Vec<Command>, 
 const AT: Tti = Tti(100);
 const ANSWERED: Input<'static> = Input::Context(Answer { load: FREE, reachable: true });
 
+/// TS 36.300 clause 10.1.2.1: the target allocates a dedicated preamble with its acknowledgement of
+/// HANDOVER REQUEST, and the command has it.
+#[test]
+fn a_prepared_target_assigns_a_preamble() {
+    let target = CELL(TARGET);
+    let preparing = enb(Procedure::Preparing { target, at: AT, early: false });
+    let (commands, phase, _) = transition(preparing, SOURCE, Input::Load(FREE));
+    let expected =
+        [Command::AssignPreamble(target), Command::Wake(AT), Command::Ask(Question::ReceivesCommand)];
+    assert_eq!(commands, expected);
+    assert_eq!(phase, enb(Procedure::Commanding { target, at: AT }));
+    let (commands, _, _) = transition(preparing, SOURCE, Input::Load(DOWN));
+    assert_eq!(commands, [event(MobilityEvent::PreparationRefused, TARGET)]);
+}
+
 /// Clause 5.3.5.4: the command is received when its block is decoded, 4 TTIs later, and T304 = 1000
 /// ms starts; the UE takes 15 ms to process it and 20 ms to synchronise. A command that the
 /// UE does not receive is repeated after a round trip of HARQ.
@@ -184,15 +199,18 @@ fn a_command_starts_t304_and_random_access_stops_it() {
     // follows 6 TTIs later, and RLC repeats what it carries after t-PollRetransmit = 45 ms.
     let response = Input::ResponseReceived { msg3: Some(Tti(106)) };
     let (commands, phase, t) = transition(ue(State::Accessing { t304 }), TARGET, response);
-    assert_eq!((commands, t), (vec![Command::Wake(Tti(106 + 45))], Timers::default()));
+    assert_eq!((commands, t), (vec![Command::FreePreamble, Command::Wake(Tti(106 + 45))], Timers::default()));
     assert_eq!(phase, ue(State::Confirming { again: Tti(151) }));
 
     // Otherwise it is complete when the contention is resolved.
-    for state in [State::Accessing { t304 }, State::Confirming { again: Tti(151) }] {
+    let interruption = Some(Duration::from_millis(100));
+    let complete = Command::Event { event: MobilityEvent::Complete, cell: target, interruption };
+    for (state, expected) in [
+        (State::Accessing { t304 }, vec![Command::FreePreamble, complete, Command::Serve]),
+        (State::Confirming { again: Tti(151) }, vec![complete, Command::Serve]),
+    ] {
         let (commands, phase, t) = transition(ue(state), TARGET, Input::Msg3);
-        let interruption = Some(Duration::from_millis(100));
-        let complete = Command::Event { event: MobilityEvent::Complete, cell: target, interruption };
-        assert_eq!((commands, t), (vec![complete, Command::Serve], Timers::default()));
+        assert_eq!((commands, t), (expected, Timers::default()));
         assert_eq!(phase, STEADY);
     }
 }
@@ -224,7 +242,8 @@ fn a_return_within_ping_pong_is_named() {
 }
 
 /// Clause 5.3.5.6: when T304 expires the UE reverts to the configuration of the source and
-/// initiates re-establishment, which starts T311 = 10 s (5.3.7.2).
+/// initiates re-establishment, which starts T311 = 10 s (5.3.7.2). The dedicated preamble is not
+/// available any more (NOTE of 5.3.5.6).
 #[test]
 fn t304_ends_a_handover_and_t311_starts() {
     let runs = Timers { t311: Some(Tti(10_100)), ..Timers::default() };
@@ -232,6 +251,7 @@ fn t304_ends_a_handover_and_t311_starts() {
     let expected = [
         event(MobilityEvent::Failed, TARGET),
         Command::Recall,
+        Command::FreePreamble,
         Command::Detach(CELL(TARGET)),
         Command::Wake(Tti(200)),
     ];
@@ -318,7 +338,8 @@ fn a_failure_after_the_answer_begins_another_reestablishment() {
         assert!(of.step(&s.context(), input).into_iter().next().is_none(), "it acts upon it already");
         s.tti = Tti(101);
         let commands: Vec<Command> = of.step(&s.context(), Input::Wake).into_iter().collect();
-        let expected = [Command::Recall, Command::Detach(CELL(TARGET)), Command::Wake(Tti(201))];
+        let expected =
+            [Command::Recall, Command::FreePreamble, Command::Detach(CELL(TARGET)), Command::Wake(Tti(201))];
         assert_eq!((&commands[..], of.enb.prepared), (&expected[..], Some(CELL(TARGET))));
         assert_eq!(of.ue.state, State::Selecting { at: Tti(201), t311: Tti(10_101) });
         assert_eq!(of.ue.source(), CELL(SOURCE), "it has the data");
@@ -360,7 +381,8 @@ fn t310_runs_through_the_end_of_a_reestablishment() {
 fn a_reestablishment_runs_t311_then_t301() {
     let target = CELL(TARGET);
     let (commands, phase, t) = transition(ue(State::Failing { at: AT, left: false }), SOURCE, Input::Wake);
-    assert_eq!(commands, [Command::Detach(CELL(SOURCE)), Command::Wake(Tti(200))]);
+    let expected = [Command::FreePreamble, Command::Detach(CELL(SOURCE)), Command::Wake(Tti(200))];
+    assert_eq!(commands, expected);
     assert_eq!(phase, ue(State::Selecting { at: Tti(200), t311: Tti(10_100) }));
     assert_eq!(t, Timers { t311: Some(Tti(10_100)), ..Timers::default() });
 

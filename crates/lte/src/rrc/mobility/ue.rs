@@ -361,8 +361,11 @@ impl UeProcedures {
     // TS 36.331 clause 5.3.5.4: if MAC successfully completes the random access procedure, T304
     // stops.
     pub fn response_received(&mut self, at: &Moment<'_>, msg3: Option<Tti>, out: &mut Commands) {
+        if !self.is_accessing() {
+            return;
+        }
+        out.push(Command::FreePreamble);
         match msg3 {
-            _ if !self.is_accessing() => {}
             Some(msg3) => self.confirm(msg3, out),
             None => {
                 let due = at.tti.plus(1);
@@ -403,7 +406,10 @@ impl UeProcedures {
     }
 
     /// The UE has no cell, and T311 runs (TS 36.331 clause 5.3.7.2).
+    // Clause 5.3.5.6 NOTE: after the expiry of T304 the dedicated preamble is not available to the
+    // UE any more.
     pub fn begin_reestablishment(&mut self, at: &Moment<'_>, out: &mut Commands) {
+        out.push(Command::FreePreamble);
         self.detach(at, at.serving, out);
         let due = at.after(at.config.search);
         let t311 = at.after(at.config.t311);

@@ -23,6 +23,8 @@ struct World {
     detached: bool,
     /// The bearers' data has moved in a handover, and may be recalled.
     moved: bool,
+    /// The target that has assigned a preamble to the UE.
+    assigned: Option<CellId>,
     /// Bits of the network's answers.
     answers: u8,
     seen: Vec<MobilityEvent>,
@@ -35,7 +37,16 @@ impl World {
             s.cells.iter_mut().for_each(|cell| cell.rrc.timing = RrcTiming::Ideal);
         }
         let ue = UeMobility::new(3);
-        World { ue, s, wakes: Vec::new(), detached: false, moved: false, answers: 0, seen: Vec::new() }
+        World {
+            ue,
+            s,
+            wakes: Vec::new(),
+            detached: false,
+            moved: false,
+            assigned: None,
+            answers: 0,
+            seen: Vec::new(),
+        }
     }
 
     /// Gives `input`, carries the commands out, and checks the invariants of every step.
@@ -70,6 +81,10 @@ impl World {
             Command::Access { .. } | Command::RequestGrant | Command::ResolveContention => {
                 assert!(self.detached)
             }
+            Command::AssignPreamble(cell) => {
+                assert_eq!(self.assigned.replace(cell), None, "one handover at a time");
+            }
+            Command::FreePreamble => self.assigned = None,
             Command::Recall => {
                 assert!(std::mem::take(&mut self.moved), "nothing was forwarded");
                 (self.s.home, self.s.forwarding) = (self.s.anchor, false);
@@ -113,6 +128,15 @@ impl World {
         if !self.s.connected {
             assert_eq!((phase, t), (STEADY, Timers::default()), "after {input:?}");
         }
+        let may_use = matches!(phase.enb, Procedure::Commanding { .. })
+            || matches!(
+                phase.ue,
+                State::Applying { .. }
+                    | State::Synchronising { .. }
+                    | State::Accessing { .. }
+                    | State::Failing { .. }
+            );
+        assert!(may_use || self.assigned.is_none(), "{phase:?} keeps a preamble, after {input:?}");
         let of_enb = match phase.enb {
             Procedure::None => None,
             Procedure::Reported { at, .. }
@@ -178,7 +202,8 @@ impl World {
                 self.input(Input::ResponseReceived { msg3 });
             }
             14 => {
-                self.s.connected = false;
+                // The release of the connection frees the preamble.
+                (self.s.connected, self.assigned) = (false, None);
                 self.input(Input::Released);
             }
             _ => {
