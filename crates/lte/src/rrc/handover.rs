@@ -20,7 +20,8 @@ pub struct HandoverConfig {
     /// Layer 1: a measurement is the mean of five samples over this time (TS 36.133 clause
     /// 8.1.2.2.1: 200 ms).
     pub period: Duration,
-    /// Layer 3: filterCoefficient k (TS 36.331 clause 5.5.3.2); 0 (no filter) to 19.
+    /// Layer 3: filterCoefficient k (TS 36.331 clause 5.5.3.2); 0 (no filter) to 19. It has the
+    /// same time characteristics with any `period`.
     pub filter: u32,
     /// Monitoring of the radio link.
     pub radio_link: RadioLinkConfig,
@@ -112,9 +113,10 @@ impl Default for BackhaulConfig {
 }
 
 impl HandoverConfig {
-    /// The layer 3 filter.
-    pub fn l3(&self) -> Filter {
-        Filter::new(self.filter)
+    /// The layer 3 filter where samples are `spacing` apart. A measurement is complete with the
+    /// first sample after the period, so it takes a whole number of them.
+    pub fn l3(&self, spacing: Duration) -> Filter {
+        Filter::new(self.filter, spacing * self.period.0.div_ceil(spacing.0))
     }
 
     /// Refuses values that no RRC message can carry or that no network has.

@@ -120,17 +120,25 @@ pub struct Measured {
     pub rsrq_db: f64,
 }
 
-/// The layer 3 filter: F_n = (1 - a) F_(n-1) + a M_n with a = 1 / 2^(k / 4) (TS 36.331 clause
-/// 5.5.3.2).
+/// The measurement period for which filterCoefficient is defined (TS 36.331 clause 5.5.3.2).
+const PERIOD: Duration = Duration::from_millis(200);
+
+/// The layer 3 filter: F_n = (1 - a) F_(n-1) + a M_n with a = 1 / 2^(k / 4) where a measurement is
+/// made every 200 ms (TS 36.331 clause 5.5.3.2).
 #[derive(Clone, Copy, Debug)]
 pub struct Filter {
     a: f64,
 }
 
 impl Filter {
-    /// With filterCoefficient `k`.
-    pub fn new(k: u32) -> Filter {
-        Filter { a: math::pow(2.0, -f64::from(k) / 4.0) }
+    /// With filterCoefficient `k`, for a measurement every `period`.
+    // Clause 5.5.3.2: adapt the filter such that the time characteristics of the filter are
+    // preserved at different input rates, observing that k assumes a sample rate equal to 200 ms.
+    // After n measurements (1 - a)^n of a difference is left.
+    pub fn new(k: u32, period: Duration) -> Filter {
+        let a = math::pow(2.0, -f64::from(k) / 4.0);
+        let n = period.as_secs_f64() / PERIOD.as_secs_f64();
+        Filter { a: if period == PERIOD { a } else { 1.0 - math::pow(1.0 - a, n) } }
     }
     /// The next value after `last`.
     pub fn next(&self, last: Option<f64>, measured: f64) -> f64 {
@@ -248,12 +256,28 @@ mod tests {
     #[test]
     fn the_filter_has_its_coefficient() {
         let run = |k: u32, n: usize| {
-            let f = Filter::new(k);
+            let f = Filter::new(k, PERIOD);
             (0..n).fold(0.0, |last, _| f.next(Some(last), 8.0))
         };
         assert_eq!((run(4, 1), run(4, 2), run(4, 3)), (4.0, 6.0, 7.0));
         assert_eq!((run(0, 1), run(8, 1)), (8.0, 2.0));
-        assert_eq!(Filter::new(4).next(None, -90.0), -90.0, "the first value is taken as it is");
+        assert_eq!(Filter::new(4, PERIOD).next(None, -90.0), -90.0, "the first value is taken as it is");
+    }
+
+    /// Clause 5.5.3.2: the same time characteristics at other rates. k = 4 leaves half of a step
+    /// after 200 ms, so a quarter after 400 ms, however many measurements were made in this time.
+    /// Without a filter (k = 0) nothing is left at any rate.
+    #[test]
+    fn the_filter_is_as_slow_at_any_rate() {
+        for (ms, n) in [(400, 1), (200, 2), (100, 4), (40, 10), (10, 40)] {
+            let period = Duration::from_millis(ms);
+            let run = |k: u32| {
+                let f = Filter::new(k, period);
+                (0..n).fold(8.0, |last, _| f.next(Some(last), 0.0))
+            };
+            assert!((run(4) - 2.0).abs() < 1e-12, "{ms} ms: {}", run(4));
+            assert_eq!(run(0), 0.0, "{ms} ms");
+        }
     }
 
     /// TS 36.133 tables 9.1.4-1 and 9.1.7-1: RSRP_00 is below -140 dBm, RSRP_01 from -140, RSRP_97
@@ -269,7 +293,7 @@ mod tests {
     fn a3_must_hold_for_time_to_trigger_without_a_gap() {
         let trigger = Trigger::default();
         let mut m = Measurements::new(3);
-        let plain = Filter::new(0);
+        let plain = Filter::new(0, PERIOD);
         let mut step = |tti: u64, powers: [f64; 3]| {
             for (i, rsrp_dbm) in powers.into_iter().enumerate() {
                 m.learn(&plain, cell(i), Measured { rsrp_dbm, rsrq_db: -10.0 });
@@ -289,7 +313,7 @@ mod tests {
         let trigger =
             Trigger::A2A4 { serving: Db(-12.0), neighbour: Db(0.5), time_to_trigger: Duration::ZERO };
         let mut m = Measurements::new(2);
-        let plain = Filter::new(0);
+        let plain = Filter::new(0, PERIOD);
         let mut step = |own: f64, other: f64| {
             m.learn(&plain, cell(0), Measured { rsrp_dbm: -90.0, rsrq_db: own });
             m.learn(&plain, cell(1), Measured { rsrp_dbm: -90.0, rsrq_db: other });

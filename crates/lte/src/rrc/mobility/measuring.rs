@@ -9,6 +9,7 @@ use lasthop_engine::math::db;
 use lasthop_units::{CellId, IndexVec, Tti};
 
 use super::Moment;
+use crate::phy::TTI;
 use crate::rrc::measurement::Filter;
 use crate::rrc::radio_link::FRAME;
 use crate::rrc::{Measured, Measurements};
@@ -79,15 +80,15 @@ impl Measuring {
         self.is_noted = false;
     }
 
-    /// Adds a sample; true if it completes a measurement.
-    pub fn add(&mut self, at: &Moment<'_>, sample: &Sample<'_>) -> bool {
+    /// Adds a sample, while samples are `frames` frames apart; true if it completes a measurement.
+    pub fn add(&mut self, at: &Moment<'_>, sample: &Sample<'_>, frames: u64) -> bool {
         for (sum, power_mw) in self.sums_mw.iter_mut().zip(sample.powers_mw.iter()) {
             *sum += power_mw;
         }
         self.samples += 1;
         let complete = self.since.plus(at.config.period.as_millis()) <= at.tti;
         if complete {
-            self.learn(&at.config.l3(), at.tti, sample.noise_mw);
+            self.learn(&at.config.l3(TTI * (frames * FRAME)), at.tti, sample.noise_mw);
             self.events.judge(&at.config.trigger, at.serving, at.tti);
         }
         complete

@@ -243,10 +243,10 @@ impl UeProcedures {
             self.measuring.end();
             return false;
         };
-        let complete = self.measuring.add(at, &sample);
         let config = &at.config.radio_link;
         // Frames until the next sample.
         let frames = if self.link.is_good(config, sample.sinr) { SAMPLING_PERIOD / FRAME } else { 1 };
+        let complete = self.measuring.add(at, &sample, frames);
         let mut found = None;
         if self.state.is_monitored() {
             for _ in 0..frames {
