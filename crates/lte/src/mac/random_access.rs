@@ -52,8 +52,9 @@ enum State {
     Responding { preamble: u8, sent: Tti, until: Tti },
     /// Msg3 is to be sent in this TTI.
     Granted { msg3: Tti },
-    /// The contention resolution is awaited; mac-ContentionResolutionTimer expires in `until`.
-    Resolving { until: Tti },
+    /// The contention resolution is awaited; Msg3 was sent first in `msg3`, and
+    /// mac-ContentionResolutionTimer expires in `until`.
+    Resolving { msg3: Tti, until: Tti },
 }
 
 /// The random access procedure of a UE.
@@ -114,7 +115,7 @@ impl RandomAccess {
         match self.state {
             State::Idle | State::Granted { .. } => None,
             State::Waiting { at } => Some(at),
-            State::Responding { until, .. } | State::Resolving { until } => Some(until),
+            State::Responding { until, .. } | State::Resolving { until, .. } => Some(until),
         }
     }
 
@@ -172,8 +173,26 @@ impl RandomAccess {
         self.state = if self.dedicated.is_some() || !config.contention_resolution {
             State::Idle
         } else {
-            State::Resolving { until: tti.plus(config.contention_timer.as_millis()) }
+            State::Resolving { msg3: tti, until: tti.plus(config.contention_timer.as_millis()) }
         };
+    }
+
+    /// Processes a HARQ retransmission in `tti` of an Msg3 that was sent first in `first`.
+    // 5.1.5: restart mac-ContentionResolutionTimer at each HARQ retransmission.
+    pub fn on_msg3_again(&mut self, config: &RandomAccessConfig, first: Tti, tti: Tti) {
+        if let State::Resolving { msg3, until } = &mut self.state
+            && *msg3 == first
+        {
+            *until = tti.plus(config.contention_timer.as_millis());
+        }
+    }
+
+    /// The TTI in which Msg3 was sent first, if mac-ContentionResolutionTimer expires in `tti`.
+    pub fn unresolved(&self, tti: Tti) -> Option<Tti> {
+        match self.state {
+            State::Resolving { msg3, until } if until <= tti => Some(msg3),
+            _ => None,
+        }
     }
 
     /// True if the preamble of this or the last procedure is dedicated.

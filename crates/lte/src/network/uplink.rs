@@ -97,6 +97,10 @@ impl RadioNetwork {
     /// Processes the UE's wake-up: timers of reports, opportunities of requests and preambles.
     pub(super) fn uplink_timers(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
         if self.ues[ue].uplink.wakes(tti) {
+            if self.ues[ue].uplink.unresolved_msg3(tti).is_some() {
+                self.sending(now, tti, ue, out).flush_msg3();
+                self.serve(now, out);
+            }
             let mut terminal = self.terminal(ue);
             let access = terminal.on_timers(tti);
             if let Some(Action::Preamble(preamble)) = access {
@@ -212,6 +216,10 @@ impl Terminal<'_> {
         self.ue.bsr.on_tti(tti, has);
         if self.must_request(tti) {
             self.request_grant(tti);
+        }
+        if matches!(self.ue.unresolved_msg3(tti), Some((_, true))) {
+            // The retransmission in this TTI restarts the timer.
+            return None;
         }
         self.ue.access.on_tti(&self.config.uplink.random_access, tti)
     }

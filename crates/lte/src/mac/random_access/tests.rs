@@ -179,6 +179,24 @@ fn a_dedicated_preamble_needs_no_contention_resolution() {
     assert!(!ra.is_running());
 }
 
+/// Clause 5.1.5: mac-ContentionResolutionTimer (48 ms) starts with Msg3 in TTI 11 and again with
+/// its retransmission in 19; one of another Msg3, first sent in 6, does not start it.
+#[test]
+fn a_retransmission_of_msg3_restarts_the_contention_timer() {
+    let config = RandomAccessConfig::default();
+    let mut ra = RandomAccess::new(Draw::new(SEED, Purpose::Test, 0));
+    ra.start(&config, Tti(2), None);
+    let Some(Action::Preamble(preamble)) = ra.on_tti(&config, Tti(2)) else { panic!("no preamble") };
+    assert!(ra.on_response(Tti(2), preamble, Tti(11)));
+    ra.on_msg3(&config, Tti(11));
+    assert_eq!(ra.poll_at(), Some(Tti(11 + 48)));
+    ra.on_msg3_again(&config, Tti(6), Tti(14));
+    assert_eq!(ra.poll_at(), Some(Tti(11 + 48)));
+    ra.on_msg3_again(&config, Tti(11), Tti(19));
+    assert_eq!(ra.poll_at(), Some(Tti(19 + 48)));
+    assert_eq!((ra.unresolved(Tti(66)), ra.unresolved(Tti(67))), (None, Some(Tti(11))));
+}
+
 /// Backoff uniform on 0 to 10 ms: over many UEs the next preamble comes 4 to 14 TTIs after the
 /// window's last, each delay about equally often (1000 UEs, 11 delays: 91 each with deviation 9.1,
 /// bound 5 of them).

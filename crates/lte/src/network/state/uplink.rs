@@ -10,7 +10,7 @@ use super::plan::{Content, Granted, Plan};
 use super::sidelink::SidelinkReport;
 use crate::mac::bsr::{Report, Reporting, Trailing};
 use crate::mac::downlink::{Average, LinkStats, Window};
-use crate::mac::harq::{PROCESSES, Parts, Processes, Receptions, State, process_of};
+use crate::mac::harq::{HARQ_PERIOD, PROCESSES, Parts, Processes, Receptions, State, process_of};
 use crate::mac::multiplex::{LogicalChannelConfig, Multiplexer};
 use crate::mac::phr::HeadroomReporting;
 use crate::mac::random_access::{RandomAccess, Responder};
@@ -379,6 +379,16 @@ impl UplinkUe {
         let p = self.harq.get(process);
         let again = self.blocks[process].first != tti;
         p.sent == tti && p.transmissions > 0 && again == (g.content == Content::Again)
+    }
+
+    /// The process of an Msg3 that waits for a retransmission when mac-ContentionResolutionTimer
+    /// expires in `tti`, and whether this retransmission is in `tti`.
+    pub fn unresolved_msg3(&self, tti: Tti) -> Option<(usize, bool)> {
+        let first = self.access.unresolved(tti)?;
+        let process = process_of(first);
+        let p = self.harq.get(process);
+        let waits = self.blocks[process].first == first && p.state == State::Failed;
+        waits.then_some((process, p.sent.plus(HARQ_PERIOD) == tti))
     }
 
     /// Flushes the buffers of all processes.

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::super::RadioNetwork;
 use super::super::calendar::{Agenda, Due};
 use super::super::state::{Cell, Link, Ue, UeContext};
-use crate::mac::harq::{Reception, process_of};
+use crate::mac::harq::{Reception, State, process_of};
 use crate::network::bearers::Bearers;
 use crate::network::state::plan::{Content, Granted};
 use crate::phy::TTI;
@@ -67,6 +67,7 @@ impl UplinkAir<'_> {
             if !self.sends(&g) {
                 // MAC of the UE was reset, or the UE has given the block up, or Msg3 has taken the
                 // process.
+                self.miss(&g);
                 continue;
             }
             self.begin(&g);
@@ -83,6 +84,17 @@ impl UplinkAir<'_> {
                 let at = self.tti.plus(decode).start(TTI) - lead;
                 self.calendar.note_early(at, due);
             }
+        }
+    }
+
+    /// The eNB receives nothing on the grant `g`. A process that the UE has flushed, as after an
+    /// Msg3 whose contention was not resolved, is free at the eNB too.
+    fn miss(&mut self, g: &Granted) {
+        let process = process_of(self.tti);
+        let known = &mut self.contexts[g.ue].uplink.granted[process];
+        let flushed = self.ues[g.ue].uplink.harq.get(process).state == State::Idle;
+        if g.content == Content::Again && known.state == State::Failed && flushed {
+            known.state = State::Idle;
         }
     }
 

@@ -125,6 +125,17 @@ impl Sending<'_> {
         self.ue.recycle(process, parts);
     }
 
+    /// Flushes the buffer of Msg3 when mac-ContentionResolutionTimer expires, unless a
+    /// retransmission in this TTI restarts it.
+    // TS 36.321 clause 5.1.5: flush the HARQ buffer used for transmission of the MAC PDU in the
+    // Msg3 buffer.
+    #[cold]
+    pub(in crate::network) fn flush_msg3(&mut self) {
+        if let Some((process, false)) = self.ue.unresolved_msg3(self.tti) {
+            self.give_up_block(process);
+        }
+    }
+
     /// Transmits on the grant `g`. `with_rrc_message`: Msg3 carries an RRC message.
     fn send(&mut self, g: &Granted, with_rrc_message: bool) {
         let sends = match g.content {
@@ -147,6 +158,8 @@ impl Sending<'_> {
         if again {
             self.link.uplink.stats.retransmissions += 1;
             let process = process_of(self.tti);
+            let first = self.ue.blocks[process].first;
+            self.ue.access.on_msg3_again(&self.config.uplink.random_access, first, self.tti);
             let p = (process as u8, self.ue.harq.get(process));
             self.trace.block(self.tti, Step::Again, TraceLink::Uplink, self.id, p);
         }

@@ -1,8 +1,9 @@
 //! The uplink from end to end: one UE and a clock of TTIs, times against published budgets.
 
 use lasthop_engine::{Draw, Purpose};
-use lasthop_units::{BearerId, CellId, Db, Dbm, Duration, Id, Instant, Metres, PacketId, UeId};
+use lasthop_units::{BearerId, CellId, Db, Dbm, Duration, Id, Instant, Metres, PacketId, Tti, UeId};
 
+use crate::mac::harq::{State, process_of};
 use crate::mac::scheduler::qci::Qos;
 use crate::mac::uplink::{RacTimer, RequestConfig, UplinkConfig};
 use crate::network::config::CellProfile;
@@ -190,6 +191,59 @@ fn without_scheduling_requests_data_wait_for_random_access() {
     let arrived: Vec<_> = world.delivered.iter().map(|d| d.2).collect();
     assert_eq!(arrived, [Instant::from_millis(41)]);
     assert!(!world.network.ues[UeId::from_index(0)].uplink.access.is_running());
+}
+
+/// A cell whose contention timer is as long as a round trip of HARQ, and a UE at -10 dB without a
+/// request; grants are received. Msg3 is sent in TTI 29, as above. Its 56 bits and the CRC of 24 in
+/// 3 x 144 symbols are 0.185 bits a symbol, which a channel of -8.6 dB carries: the first
+/// transmission fails, and the second one, in TTI 37, makes it -7 dB.
+fn weak_access() -> World {
+    let mut config = UplinkConfig { request: RequestConfig::RandomAccess, ..UplinkConfig::default() };
+    config.random_access.contention_timer = Duration::from_millis(8);
+    config.control_errors = false;
+    let mut world = World::pinned(cell(config), 1, Mode::Um, Db(-10.0));
+    world.push(Instant::from_micros(19_500), 0, End::Ue, 20);
+    world
+}
+
+/// TS 36.321 clause 5.1.5: the timer starts again with each retransmission of Msg3, so a timer of 8
+/// ms does not end the access before the second transmission is answered. One preamble is sent, and
+/// the packet arrives.
+#[test]
+fn a_retransmission_of_msg3_continues_the_access() {
+    let mut world = weak_access();
+    world.run_until(Instant::from_millis(38));
+    let stats = |w: &World| w.network.links[UeId::from_index(0)].uplink.stats;
+    assert_eq!(stats(&world).retransmissions, 1, "in TTI 37");
+    world.run_until(Instant::from_millis(500));
+    assert_eq!((world.delivered.len(), stats(&world).preambles), (1, 1));
+}
+
+/// TS 36.321 clause 5.1.5: when the timer expires the HARQ buffer of Msg3 is flushed. The UE does
+/// not send the retransmission in TTI 37 (as if it had missed a grant that moved it), so the timer
+/// is not restarted, and the next TTI flushes the buffer. The eNB receives nothing on the next
+/// retransmission, 45, and the process is free.
+#[test]
+fn msg3_is_flushed_when_the_contention_is_not_resolved() {
+    let mut world = weak_access();
+    world.run_until(Instant::from_millis(35));
+    let (ue, cell, target) = (UeId::from_index(0), CellId::from_index(0), Tti(37));
+    let states = |w: &World| {
+        let process = process_of(target);
+        let u = &w.network.ues[ue].uplink;
+        (u.harq.get(process).state, w.network.contexts[ue].uplink.granted[process].state)
+    };
+    assert_eq!(states(&world), (State::Failed, State::Failed));
+    world.network.cells[cell].uplink.plan.slot(target).missed.push(ue);
+    world.network.granting(Tti(35), cell).wait_for_next_move(target, ue);
+    world.run_until(Instant::from_millis(38));
+    assert_eq!(states(&world), (State::Failed, State::Failed));
+    world.run_until(Instant::from_millis(39));
+    assert_eq!(states(&world), (State::Idle, State::Failed));
+    world.run_until(Instant::from_millis(46));
+    assert_eq!(states(&world), (State::Idle, State::Idle));
+    world.run_until(Instant::from_millis(500));
+    assert_eq!(world.delivered.len(), 1, "the next attempt is successful");
 }
 
 #[test]
