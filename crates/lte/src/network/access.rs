@@ -39,8 +39,7 @@ impl Answering<'_> {
     /// with their response, and the TTI of Msg3 (None: the handover is complete).
     fn respond(&mut self, persistent: RbSet) -> Vec<(UeId, Option<Tti>)> {
         let mut landed = Vec::new();
-        for _ in 0..self.cell.uplink.config.random_access.responses_per_tti {
-            let Some(rbs) = self.free_blocks(persistent) else { break };
+        while let Some(rbs) = self.free_blocks(persistent) {
             let c = &mut self.cell.uplink;
             let Some(answer) = c.responder.respond(&c.config.random_access, self.tti) else { break };
             c.plan.slot(self.tti.plus(MSG3_DELAY)).used |= rbs;

@@ -24,6 +24,8 @@ pub struct Responder {
     received: VecDeque<Response>,
     /// Preambles of the current TTI.
     now: Vec<(u8, UeId)>,
+    /// The TTI of the last response, and the number of responses in it.
+    sent: (Tti, u32),
 }
 
 impl Responder {
@@ -50,7 +52,8 @@ impl Responder {
         self.received.front().map(|r| r.to.plus(WINDOW_START).max(from))
     }
 
-    /// The next response of `tti`; preambles whose window has ended are discarded.
+    /// The next response of `tti`, up to `responses_per_tti`; preambles whose window has ended are
+    /// discarded.
     pub fn respond(&mut self, config: &RandomAccessConfig, tti: Tti) -> Option<Response> {
         let window = config.response_window.as_millis();
         while self.received.front().is_some_and(|r| r.to.plus(WINDOW_START + window) <= tti) {
@@ -59,6 +62,11 @@ impl Responder {
         if self.received.front()?.to.plus(WINDOW_START) > tti {
             return None;
         }
+        let before = if self.sent.0 == tti { self.sent.1 } else { 0 };
+        if before >= config.responses_per_tti {
+            return None;
+        }
+        self.sent = (tti, before + 1);
         self.received.pop_front()
     }
 }

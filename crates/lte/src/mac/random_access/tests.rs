@@ -44,8 +44,7 @@ impl Cell {
                     Some(Action::Problem) | None => {}
                 }
             }
-            for _ in 0..self.config.responses_per_tti {
-                let Some(answer) = self.responder.respond(&self.config, tti) else { break };
+            while let Some(answer) = self.responder.respond(&self.config, tti) {
                 for ue in &mut self.ues {
                     ue.on_backoff(answer.to, self.config.backoff.as_millis());
                 }
@@ -232,4 +231,16 @@ fn opportunities_are_those_of_the_configuration_index() {
             .0
     };
     assert_eq!((at(14, 7), at(3, 2), at(0, 2), at(15, 10), at(12, 1)), (7, 11, 21, 29, 2));
+}
+
+/// The limit of responses holds for a TTI, however often the responder is asked in it: six preambles
+/// of one TTI have four responses three TTIs later, and the others one TTI after that.
+#[test]
+fn a_tti_has_at_most_so_many_responses() {
+    let config = RandomAccessConfig { responses_per_tti: 4, ..RandomAccessConfig::default() };
+    let mut responder = Responder::default();
+    (0..6).for_each(|i| responder.preamble(UeId::from_index(i), i as u8));
+    responder.close(&config, Tti(10));
+    let mut sent = |tti| (0..9).filter(|_| responder.respond(&config, Tti(tti)).is_some()).count();
+    assert_eq!([sent(12), sent(13), sent(14), sent(15)], [0, 4, 2, 0]);
 }
