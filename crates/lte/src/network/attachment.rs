@@ -111,6 +111,9 @@ impl Attachment<'_> {
         cx.quality.reset(config.uplink.outer_loop.olla());
         cx.average = Average::default();
         self.ue.uplink.power.restart();
+        // The message that moves the UE has the cell's mac-MainConfig and
+        // schedulingRequestConfig (TS 36.331 v15.1.0 clause 5.3.5.4 [unverified]).
+        self.ue.uplink.configure(&config.uplink, self.id);
         cx.headroom = None;
         cx.commanded = lasthop_radio::lte::PowerControl::default();
         cx.served = None;

@@ -299,21 +299,43 @@ impl UplinkContext {
     }
 }
 
-impl UplinkUe {
-    /// The uplink of UE `ue` under `config`.
-    pub fn new(config: &UplinkConfig, ue_config: &UeConfig, ue: UeId, seed: u64) -> UplinkUe {
-        let (i, radio) = (ue.index(), &ue_config.radio);
-        let index = Opportunities::index_of(config.sr.period.as_millis(), i);
+/// The procedures of a UE that its cell configures, in their initial states.
+struct Procedures {
+    sr: SchedulingRequest,
+    bsr: Reporting,
+    phr: HeadroomReporting,
+}
+
+impl Procedures {
+    /// Those of `ue` in a cell of `config`.
+    // TS 36.331 v15.1.0 clause 5.3.10.4 [unverified]: reconfigure the MAC main configuration in
+    // accordance with the received mac-MainConfig; clause 5.3.10.6 [unverified]: reconfigure the
+    // physical channel configuration, of which schedulingRequestConfig is a part.
+    fn of(config: &UplinkConfig, ue: UeId) -> Procedures {
+        let index = Opportunities::index_of(config.sr.period.as_millis(), ue.index());
         let opportunities = match config.request {
             RequestConfig::Sr => index.and_then(Opportunities::of_index),
             RequestConfig::RandomAccess | RequestConfig::Rac { .. } => None,
         };
-        UplinkUe {
-            harq: Processes::default(),
-            blocks: std::array::from_fn(|_| Block::new()),
+        Procedures {
             sr: SchedulingRequest::new(&config.sr, opportunities),
             bsr: Reporting::new(&config.bsr),
             phr: HeadroomReporting::new(&config.phr),
+        }
+    }
+}
+
+impl UplinkUe {
+    /// The uplink of UE `ue` under `config`.
+    pub fn new(config: &UplinkConfig, ue_config: &UeConfig, ue: UeId, seed: u64) -> UplinkUe {
+        let (i, radio) = (ue.index(), &ue_config.radio);
+        let Procedures { sr, bsr, phr } = Procedures::of(config, ue);
+        UplinkUe {
+            harq: Processes::default(),
+            blocks: std::array::from_fn(|_| Block::new()),
+            sr,
+            bsr,
+            phr,
             mux: Multiplexer::default(),
             access: RandomAccess::new(Draw::new(seed, Purpose::RandomAccess, i as u64)),
             had: Vec::new(),
@@ -324,6 +346,12 @@ impl UplinkUe {
             power: TransmitPower::new(radio.power),
             noise_mw: milliwatts(thermal_noise(Hertz(180e3), radio.noise_figure)),
         }
+    }
+
+    /// Applies the configuration of another cell to `ue`, after a reset of MAC.
+    pub fn configure(&mut self, config: &UplinkConfig, ue: UeId) {
+        let Procedures { sr, bsr, phr } = Procedures::of(config, ue);
+        (self.sr, self.bsr, self.phr) = (sr, bsr, phr);
     }
 
     /// Adds a bearer; the most urgent one is the first.

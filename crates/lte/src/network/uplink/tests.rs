@@ -4,6 +4,7 @@ use lasthop_engine::{Draw, Purpose};
 use lasthop_units::{BearerId, CellId, Db, Dbm, Duration, Id, Instant, Metres, PacketId, Tti, UeId};
 
 use crate::mac::harq::{State, process_of};
+use crate::mac::bsr::Buffers;
 use crate::mac::scheduler::qci::Qos;
 use crate::mac::uplink::{RacTimer, RequestConfig, UplinkConfig};
 use crate::network::config::CellProfile;
@@ -606,4 +607,61 @@ fn what_a_bearer_drops_while_a_block_is_filled_is_its_own() {
     assert_eq!((delivered(0), dropped(0)), (20, 0));
     assert!(dropped(1) > 0);
     assert_eq!(delivered(1) + dropped(1), 20);
+}
+
+/// One UE of 30 dB, and two cells of these settings.
+fn in_the_first_of(cells: [UplinkConfig; 2]) -> World {
+    let mut config = NetworkConfig::default();
+    let [first, second] = cells.map(|uplink| {
+        let cell = cell(uplink);
+        cell.validate().unwrap();
+        cell
+    });
+    let serving = config.cells.push(first);
+    config.cells.push(second);
+    let mut ue = UeConfig::served_by(serving);
+    ue.radio.pinned_sinr = Some(Db(30.0));
+    let ue = config.ues.push(ue);
+    let mut layers = LteBearerConfig::default();
+    layers.rlc.mode = Mode::Um;
+    config.bearers.push(DrbConfig { ue, layers, qos: Qos::default(), ip_buffer: None });
+    World::of(&config)
+}
+
+/// TS 36.331 clauses 5.3.5.4, 5.3.10.4 and 5.3.10.6: a UE that changes its cell has the target's
+/// mac-MainConfig and schedulingRequestConfig.
+///
+/// The target has opportunities every 20 ms, those of UE 0 at multiples of 20: data of TTI 33 are
+/// requested in 40 and arrive 12 TTIs later (TR 36.881 table 5.2.1-1), without a preamble. The
+/// other way, the preamble is sent in 34 and the data arrive 21 TTIs later, as in
+/// [`without_scheduling_requests_data_wait_for_random_access`]. A report starts periodicBSR-Timer
+/// and periodicPHR-Timer of the target.
+#[test]
+fn a_ue_has_the_timers_and_opportunities_of_the_cell_that_it_moves_to() {
+    let ms = |n| OrInfinity::Value(Duration::from_millis(n));
+    let mut requests = UplinkConfig::default();
+    requests.sr.period = Duration::from_millis(20);
+    (requests.bsr.periodic_timer, requests.phr.periodic_timer) = (ms(40), ms(50));
+    let mut accesses = UplinkConfig { request: RequestConfig::RandomAccess, ..UplinkConfig::default() };
+    (accesses.bsr.periodic_timer, accesses.phr.periodic_timer) = (ms(16), ms(200));
+    let (ue, target) = (UeId::from_index(0), CellId::from_index(1));
+    for (cells, bsr, phr, arrival, preambles) in [
+        ([accesses.clone(), requests.clone()], 40, 50, 40 + 12, 0),
+        ([requests, accesses], 16, 200, 34 + 21, 1),
+    ] {
+        let mut world = in_the_first_of(cells);
+        world.network.attachment(ue).camp(target);
+        let mut u = world.network.ues[ue].uplink.bsr.clone();
+        let padding = 4;
+        assert!(u.pad(Tti(100), padding, &Buffers::default()).is_some());
+        assert_eq!(u.poll_at(), Some(Tti(100 + bsr)));
+        let mut u = world.network.ues[ue].uplink.phr.clone();
+        u.sent(Tti(100), Db(90.0));
+        assert!(!u.is_due(Tti(99 + phr), Db(90.0)) && u.is_due(Tti(100 + phr), Db(90.0)));
+        world.push(Instant::from_micros(33_500), 0, End::Ue, 100);
+        world.run_until(Instant::from_millis(200));
+        let arrived: Vec<_> = world.delivered.iter().map(|d| d.2).collect();
+        assert_eq!(arrived, [Instant::from_millis(arrival)]);
+        assert_eq!(world.network.view().uplink_counters(target).preambles, preambles);
+    }
 }
