@@ -109,6 +109,19 @@ impl HeadroomReporting {
         self.periodic_at.is_some_and(|t| t <= tti) || (changed && self.prohibited_until <= tti)
     }
 
+    /// Stops the timers at a reset of MAC (TS 36.321 clause 5.9). A report is due with the next
+    /// grant: RRC configures the reports again after each reset (TS 36.331 clauses 5.3.3.4, 5.3.5.4
+    /// and 5.3.7.5), and periodicPHR-Timer starts with the first resources since then.
+    // 5.4.6 [unverified]: a Power Headroom Report (PHR) shall be triggered [...] upon configuration
+    // or reconfiguration of the power headroom reporting functionality by upper layers, which is
+    // not used to disable the function; if it is the first UL resource allocated for a new
+    // transmission since the last MAC reset, start periodicPHR-Timer.
+    pub const fn reset(&mut self) {
+        self.periodic_at = None;
+        self.prohibited_until = Tti(0);
+        self.reported = None;
+    }
+
     /// Restarts the timers: a report was sent.
     pub fn sent(&mut self, tti: Tti, path_loss: Db) {
         self.reported = Some(path_loss.0);
@@ -142,6 +155,19 @@ mod tests {
         assert!(!phr.is_due(Tti(100), Db(103.0)), "not more than 3 dB");
         assert!(phr.is_due(Tti(100), Db(103.1)) && phr.is_due(Tti(100), Db(96.8)));
         assert!(!phr.is_due(Tti(999), Db(100.0)) && phr.is_due(Tti(1000), Db(100.0)));
+    }
+
+    /// TS 36.321 clauses 5.9 and 5.4.6: neither the report before a reset of MAC nor its
+    /// prohibitPHR-Timer (100 ms) delays the report that the configuration after the reset
+    /// triggers; periodicPHR-Timer (1 s) counts from that report.
+    #[test]
+    fn a_report_is_due_after_a_reset_of_mac() {
+        let mut phr = HeadroomReporting::new(&PhrConfig::default());
+        phr.sent(Tti(0), Db(100.0));
+        phr.reset();
+        assert!(phr.is_due(Tti(1), Db(100.0)));
+        phr.sent(Tti(40), Db(100.0));
+        assert!(!phr.is_due(Tti(1039), Db(100.0)) && phr.is_due(Tti(1040), Db(100.0)));
     }
 
     #[test]

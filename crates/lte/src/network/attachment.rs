@@ -74,6 +74,7 @@ impl Attachment<'_> {
         cx.granted = Default::default();
         u.sr.cancel();
         u.bsr.reset();
+        u.phr.reset();
         u.mux.reset(tti);
         u.access.stop();
         cx.view.reset();

@@ -665,3 +665,27 @@ fn a_ue_has_the_timers_and_opportunities_of_the_cell_that_it_moves_to() {
         assert_eq!(world.network.view().uplink_counters(target).preambles, preambles);
     }
 }
+
+/// TS 36.321 clauses 5.9 and 5.4.6: a change of the cell and a reset of MAC in the cell each
+/// trigger a power headroom report in the next block. The UE has a pinned link, so its path loss
+/// stays, and periodicPHR-Timer of the report in TTI 18 would expire in 1018.
+#[test]
+fn the_first_block_after_a_reset_of_mac_has_a_headroom_report() {
+    let ue = UeId::from_index(0);
+    for target in [0, 1] {
+        let mut world = in_the_first_of([UplinkConfig::default(), UplinkConfig::default()]);
+        let headroom = |world: &World| world.network.contexts[ue].uplink.headroom;
+        world.push(Instant::from_micros(9_500), 0, End::Ue, 100);
+        world.run_until(Instant::from_millis(50));
+        assert!(headroom(&world).is_some(), "the first block has one");
+        match target {
+            0 => world.network.attachment(ue).reset(),
+            _ => world.network.attachment(ue).camp(CellId::from_index(target)),
+        }
+        world.network.contexts[ue].uplink.headroom = None;
+        world.push(Instant::from_micros(99_500), 0, End::Ue, 100);
+        world.run_until(Instant::from_millis(150));
+        assert_eq!(world.delivered.len(), 2);
+        assert!(headroom(&world).is_some(), "in cell {target}");
+    }
+}
