@@ -319,8 +319,8 @@ pub struct DrxConfig {
     pub cycle: u64,
     /// onDurationTimer: the UE monitors the PDCCH for this long at the start of every cycle.
     pub on_duration: u64,
-    /// drx-InactivityTimer: the UE monitors the PDCCH for this long after an assignment of new
-    /// data.
+    /// drx-InactivityTimer: the UE monitors the PDCCH for this long after an assignment or a grant
+    /// of new data.
     pub inactivity: u64,
 }
 

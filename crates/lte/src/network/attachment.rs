@@ -144,6 +144,7 @@ impl Attachment<'_> {
             }
         }
         self.context.uplink.view.request();
+        self.context.uplink.view.await_grant();
         self.wake(Direction::Uplink);
     }
 

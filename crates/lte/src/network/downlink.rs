@@ -285,11 +285,8 @@ impl<R: Reach> Scheduling<'_, R> {
     /// Discontinuous reception (TS 36.321 clause 5.7): true if the UE monitors the PDCCH in `tti`.
     #[inline]
     fn monitors_pdcch(&self, ue: UeId) -> bool {
-        let Some(drx) = &self.cell.config.downlink.drx else { return true };
-        let link = &self.links[ue].downlink;
-        let cx = &self.contexts[ue].downlink;
-        self.tti < cx.awake_until
-            || (self.tti.0 + drx.cycle - link.phase % drx.cycle) % drx.cycle < drx.on_duration
+        let drx = self.cell.config.downlink.drx.as_ref();
+        self.contexts[ue].monitors_pdcch(self.tti, drx, self.links[ue].downlink.phase)
     }
 
     /// Applies the policy and divides the groups that are free.

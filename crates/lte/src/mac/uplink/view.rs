@@ -21,6 +21,11 @@ pub struct BufferView {
     next: usize,
     /// A scheduling request was received, and no grant was sent since.
     requested: bool,
+    /// The UE monitors the PDCCH for a grant: its scheduling request is pending, or its random
+    /// access ends with the grant (TS 36.321 clause 5.7).
+    awaited: bool,
+    /// The UE has so awaited the last grant.
+    answered: bool,
     /// The last TTI for which a grant was sent.
     granted_until: Option<Tti>,
 }
@@ -56,6 +61,7 @@ impl BufferView {
     pub fn on_request(&mut self, sent: Tti) {
         if self.granted_until.is_none_or(|t| t < sent) {
             self.requested = true;
+            self.awaited = true;
         }
     }
 
@@ -65,12 +71,18 @@ impl BufferView {
         self.requested = true;
     }
 
+    /// The UE monitors the PDCCH until the next grant: its random access ends with it.
+    pub const fn await_grant(&mut self) {
+        self.awaited = true;
+    }
+
     /// Takes in a grant of `bytes` for data in `tti`.
     pub fn on_grant(&mut self, tti: Tti, bytes: u32) {
         self.granted += u64::from(bytes);
         self.grants[self.next] = (tti, bytes);
         self.next = (self.next + 1) % MEMORY;
         self.requested = false;
+        self.answered = std::mem::take(&mut self.awaited);
         self.granted_until = Some(tti);
     }
 
@@ -81,6 +93,8 @@ impl BufferView {
             self.granted = self.granted.saturating_sub(u64::from(std::mem::take(bytes)));
         }
         self.requested |= self.waiting() == 0;
+        // The request that the grant was to answer is still pending.
+        self.awaited |= self.answered && self.granted_until == Some(tti);
     }
 
     /// Bytes in the record without a grant [B].
@@ -92,6 +106,11 @@ impl BufferView {
     /// True if the UE has requested a grant.
     pub const fn is_requested(&self) -> bool {
         self.requested
+    }
+
+    /// True while the UE monitors the PDCCH for a grant, whatever its DRX cycle.
+    pub const fn is_awaited(&self) -> bool {
+        self.awaited
     }
 
     /// The last TTI for which a grant was sent.
@@ -178,5 +197,25 @@ mod tests {
         assert!(!view.is_requested());
         view.on_request(Tti(12));
         assert!(view.is_requested());
+    }
+
+    /// TS 36.321 clause 5.7: a pending scheduling request is in the Active Time; other reasons for
+    /// a grant are not. A grant that the UE has not received leaves its request pending.
+    #[test]
+    fn a_pending_request_keeps_a_ue_awake() {
+        let mut view = BufferView::default();
+        view.request();
+        assert!(!view.is_awaited());
+        view.on_request(Tti(3));
+        assert!(view.is_awaited());
+        view.on_grant(Tti(11), 28);
+        assert!(!view.is_awaited());
+        view.on_nothing(Tti(11));
+        assert!(view.is_awaited());
+        view.on_grant(Tti(19), 28);
+        view.on_report(Tti(19), short(5000));
+        view.on_grant(Tti(27), 1000);
+        view.on_nothing(Tti(27));
+        assert!(!view.is_awaited(), "the request was answered in TTI 19");
     }
 }

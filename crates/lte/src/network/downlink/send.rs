@@ -105,9 +105,8 @@ impl<R: Reach> Scheduling<'_, R> {
         }
         let period = self.cell.uplink.config.proactive_period.as_millis();
         self.contexts[ue].uplink.note_downlink(self.tti, ue, period, self.calendar);
-        let config = &self.cell.config.downlink;
-        if let Some(drx) = &config.drx {
-            self.contexts[ue].downlink.awake_until = self.tti.plus(1 + drx.inactivity);
+        if let Some(drx) = &self.cell.config.downlink.drx {
+            self.contexts[ue].stay_awake(self.tti, drx);
         }
     }
 

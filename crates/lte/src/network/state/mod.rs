@@ -21,7 +21,7 @@ use self::uplink::{CellUplink, UplinkContext, UplinkLink, UplinkUe};
 use super::config::{CellConfig, UeConfig};
 use super::control::{ControlBlocks, ControlReception};
 use crate::mac::adaptation::{Adaptation, Quality};
-use crate::mac::downlink::{Average, DownlinkCell, DownlinkConfig, LinkStats, Persistent};
+use crate::mac::downlink::{Average, DownlinkCell, DownlinkConfig, DrxConfig, LinkStats, Persistent};
 use crate::mac::harq::{PROCESSES, Process, Processes, Reception, Receptions, State};
 use crate::mac::reuse::Zone;
 use crate::rrc::{Connection, InitialState};
@@ -184,6 +184,30 @@ impl UeContext {
             uplink: UplinkContext::new(&cell.uplink),
         }
     }
+
+    /// Discontinuous reception (TS 36.321 clause 5.7): true if the UE, whose cycles of `drx` have
+    /// the given phase, monitors the PDCCH in `tti`, as far as its eNB knows.
+    // 5.7 [unverified]: When a DRX cycle is configured, the Active Time includes the time while:
+    // onDurationTimer or drx-InactivityTimer or drx-RetransmissionTimer [...] or
+    // mac-ContentionResolutionTimer is running; or a Scheduling Request is sent on PUCCH and is
+    // pending; or [...] a PDCCH indicating a new transmission addressed to the C-RNTI of the MAC
+    // entity has not been received after successful reception of a Random Access Response for the
+    // preamble not selected by the MAC entity.
+    #[inline]
+    pub fn monitors_pdcch(&self, tti: Tti, drx: Option<&DrxConfig>, phase: u64) -> bool {
+        drx.is_none_or(|drx| {
+            tti < self.downlink.awake_until
+                || self.uplink.view.is_awaited()
+                || (tti.0 + drx.cycle - phase % drx.cycle) % drx.cycle < drx.on_duration
+        })
+    }
+
+    /// Restarts drx-InactivityTimer: a PDCCH in `tti` indicates a new transmission.
+    #[inline]
+    pub fn stay_awake(&mut self, tti: Tti, drx: &DrxConfig) {
+        let until = tti.plus(1 + drx.inactivity);
+        self.downlink.awake_until = self.downlink.awake_until.max(until);
+    }
 }
 
 impl Ue {
@@ -224,7 +248,8 @@ pub(super) struct DownlinkContext {
     pub zone_until: Tti,
     /// Last TTI with a new transport block.
     pub served: Option<Tti>,
-    /// Discontinuous reception: the UE monitors the PDCCH before this TTI because of assignments.
+    /// Discontinuous reception: the UE monitors the PDCCH before this TTI because of assignments
+    /// and grants.
     pub awake_until: Tti,
 }
 
@@ -360,6 +385,24 @@ const RADIO: u64 = 1 << 60;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// TS 36.321 clause 5.7: of a cycle of 320 TTIs from 7 on, the first 10 are awake; a grant in
+    /// 100 and drx-InactivityTimer of 20 add 101 to 120, a pending request all until its grant.
+    #[test]
+    fn the_active_time_has_three_parts() {
+        let drx = DrxConfig { cycle: 320, on_duration: 10, inactivity: 20 };
+        let mut cx = UeContext::new(&CellConfig::default());
+        let awake = |cx: &UeContext| (0..400).filter(|t| cx.monitors_pdcch(Tti(*t), Some(&drx), 7)).collect();
+        let cycles = || (7..17).chain(327..337);
+        assert_eq!(awake(&cx), cycles().collect::<Vec<u64>>());
+        cx.stay_awake(Tti(100), &drx);
+        let mut after: Vec<u64> = awake(&cx);
+        after.retain(|t| *t > 100);
+        assert_eq!(after, (101..=120).chain(327..337).collect::<Vec<u64>>());
+        cx.uplink.view.on_request(Tti(130));
+        assert_eq!(awake(&cx), (0..400).collect::<Vec<u64>>());
+        assert!(UeContext::new(&CellConfig::default()).monitors_pdcch(Tti(50), None, 7), "without DRX");
+    }
 
     /// Cells 0 and 2 have the same settings, cell 1 has no 64QAM in the uplink and half of the
     /// blocks.

@@ -268,6 +268,9 @@ impl UplinkContext {
     /// Processes a decoded `block`: its report of the UE's buffers, or that it is full.
     pub fn on_block(&mut self, block: &Block, trailing: Trailing) {
         let first = block.first;
+        if block.c_rnti {
+            self.view.await_grant();
+        }
         if let Some(report) = block.report {
             self.view.on_report(first, report);
         } else if block.full

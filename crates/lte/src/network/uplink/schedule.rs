@@ -94,6 +94,9 @@ impl<R: Reach> Granting<'_, R> {
         let widest = largest_allocation(self.cell.uplink.band.len());
         self.cell.uplink.candidates.clear();
         for ue in active {
+            if !self.monitors_pdcch(*ue) {
+                continue;
+            }
             self.sound(*ue);
             let c = &mut self.cell.uplink;
             let full = self.links[*ue].full_buffer[Direction::Uplink.index()];
@@ -207,12 +210,20 @@ impl<R: Reach> Granting<'_, R> {
         slot.granted.push(granted);
         let cx = &mut self.contexts[granted.ue].uplink;
         let data = if granted.content == Content::ReportOnly { 0 } else { granted.bytes };
-        let answers = cx.view.is_requested();
+        let (answers, awaited) = (cx.view.is_requested(), cx.view.is_awaited());
         cx.view.on_grant(target, data);
         cx.average.serve(self.tti, f64::from(granted.bytes) * 8.0, &c.window);
         cx.served = Some(self.tti);
         if is_first {
             self.calendar.note(target, Due::Transmit);
+        }
+        if let Some(drx) = &self.cell.config.downlink.drx {
+            let cx = &mut self.contexts[granted.ue];
+            cx.stay_awake(self.tti, drx);
+            if awaited {
+                // A scheduling request is pending until the report is in a block.
+                cx.downlink.awake_until = cx.downlink.awake_until.max(target.plus(1));
+            }
         }
         self.trace.step(self.tti, Step::Grant, granted.ue, target, u64::from(granted.bytes), granted.rbs);
         if self.cell.uplink.config.control_errors && self.misses_grant(granted.ue) {
@@ -225,6 +236,13 @@ impl<R: Reach> Granting<'_, R> {
             self.calendar.note(at, Due::PowerCommand { ue, command, blocks });
         }
         self.uu.grant(self.tti, granted.ue, target, answers);
+    }
+
+    /// Discontinuous reception: true if `ue` can receive a grant now.
+    #[inline]
+    fn monitors_pdcch(&self, ue: UeId) -> bool {
+        let drx = self.cell.config.downlink.drx.as_ref();
+        self.contexts[ue].monitors_pdcch(self.tti, drx, self.links[ue].downlink.phase)
     }
 
     /// Measures the channel of `ue` if the eNB's record is stale.

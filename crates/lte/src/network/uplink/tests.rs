@@ -3,8 +3,9 @@
 use lasthop_engine::{Draw, Purpose};
 use lasthop_units::{BearerId, CellId, Db, Dbm, Duration, Id, Instant, Metres, PacketId, Tti, UeId};
 
-use crate::mac::harq::{State, process_of};
 use crate::mac::bsr::Buffers;
+use crate::mac::downlink::DrxConfig;
+use crate::mac::harq::{State, process_of};
 use crate::mac::scheduler::qci::Qos;
 use crate::mac::uplink::{RacTimer, RequestConfig, UplinkConfig};
 use crate::network::config::CellProfile;
@@ -688,4 +689,57 @@ fn the_first_block_after_a_reset_of_mac_has_a_headroom_report() {
         assert_eq!(world.delivered.len(), 2);
         assert!(headroom(&world).is_some(), "in cell {target}");
     }
+}
+
+/// The arrivals of a packet of 100 B that the UE has at `up`, if any, and of one that comes for it
+/// at `down`, with the cycle of DRX of 320 TTIs that begins with 10 TTIs awake.
+fn arrivals_with_drx(
+    inactivity: u64,
+    (up, down): (Option<Instant>, Instant),
+    change: impl Fn(&mut UplinkConfig),
+) -> Vec<Instant> {
+    let mut uplink = UplinkConfig::default();
+    change(&mut uplink);
+    let mut config = cell(uplink);
+    config.downlink.drx = Some(DrxConfig { cycle: 320, on_duration: 10, inactivity });
+    let mut world = World::new(config, 1, Mode::Um);
+    let mut pushes: Vec<_> = up.map(|at| (at, End::Ue)).into_iter().chain([(down, End::Network)]).collect();
+    pushes.sort_unstable_by_key(|(at, _)| *at);
+    for (at, end) in pushes {
+        world.push(at, 0, end, 100);
+    }
+    world.run_until(Instant::from_millis(700));
+    world.delivered.iter().map(|d| d.2).collect()
+}
+
+/// TS 36.321 clause 5.7, clause 3.1 on drx-InactivityTimer: restarted by a PDCCH that indicates an
+/// initial transmission in either direction. UE 0 is awake in TTIs 0 to 9, 320 to 329 and so on. It
+/// requests in 100, the eNB grants in 104 for 108, and the block arrives in 112. With a timer of
+/// 100 TTIs the UE is awake up to 204: a packet of the downlink is sent in that TTI, and one of the
+/// next TTI waits until 320. With a timer of 1 it is awake in 105, and because the request is
+/// pending until the report is sent, up to 108. A packet arrives 4 TTIs after it was sent.
+#[test]
+fn a_grant_and_a_pending_request_keep_a_ue_awake() {
+    let ms = Instant::from_millis;
+    for (inactivity, last) in [(100, 204), (1, 108)] {
+        for (tti, sent) in [(last, last), (last + 1, 320)] {
+            let times = (Some(Instant::from_micros(99_500)), Instant::from_micros(tti * 1000 - 500));
+            let mut expected = [ms(112), ms(sent + 4)];
+            expected.sort_unstable();
+            assert_eq!(arrivals_with_drx(inactivity, times, |_| ()), expected, "{inactivity}, TTI {tti}");
+        }
+    }
+}
+
+/// The same clause: the UE receives no grant outside its Active Time. A packet of the downlink is
+/// sent in TTI 320, so that a proactive grant is due in 340, while the UE is asleep since 330: its
+/// packet of TTI 340 is requested in 400 and arrives 12 TTIs later.
+#[test]
+fn a_ue_that_is_asleep_gets_no_grant() {
+    let times = (Some(Instant::from_micros(339_500)), Instant::from_micros(319_500));
+    let arrived = arrivals_with_drx(1, times, |uplink| {
+        uplink.sr.period = Duration::from_millis(80);
+        uplink.proactive_period = Duration::from_millis(20);
+    });
+    assert_eq!(arrived, [324, 400 + 12].map(Instant::from_millis));
 }
