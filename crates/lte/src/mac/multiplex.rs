@@ -104,6 +104,14 @@ impl LogicalChannel {
         }
         self.updated = tti;
     }
+    /// Bytes of the waiting data with its headers [B].
+    const fn wanted(&self) -> u64 {
+        if self.waiting > 0 { self.waiting + HEADERS } else { 0 }
+    }
+    /// True if the channels have the same priority.
+    const fn is_as_urgent(&self, other: &LogicalChannel) -> bool {
+        self.config.priority == other.config.priority
+    }
     /// Bytes for the channel before less urgent channels are served [B].
     fn quota(&self) -> u64 {
         if self.config.prioritised_bit_rate.value().is_some() { self.bucket.max(0) as u64 } else { u64::MAX }
@@ -182,28 +190,120 @@ impl Multiplexer {
     pub fn fill(&mut self, tti: Tti, room: u32, mut pull: impl FnMut(usize, Grant) -> u32) {
         let per_pdu = if room < 128 { subheader(0) } else { subheader(room) };
         // The last part's subheader has no L field: its bytes are available for data.
-        let mut left = room + (per_pdu - SHORT_SUBHEADER);
-        let mut reserved: u64 = 0;
-        let mut quotas = smallvec::SmallVec::<[u64; 8]>::new();
-        for channel in &mut self.channels {
+        let left = room + (per_pdu - SHORT_SUBHEADER);
+        if let [channel] = &mut self.channels[..] {
             channel.refill(tti);
-            let wanted = if channel.waiting > 0 { channel.waiting + HEADERS } else { 0 };
-            let quota = channel.quota().min(wanted).min(u64::from(left).saturating_sub(reserved));
-            reserved += quota;
-            quotas.push(quota);
-        }
-        for (channel, quota) in self.channels.iter_mut().zip(&quotas) {
-            let quota = *quota;
-            reserved -= quota;
-            let bytes = left - (reserved as u32).min(left);
-            if bytes <= per_pdu || channel.waiting == 0 {
-                continue;
+            if left > per_pdu && channel.waiting > 0 {
+                let quota = channel.quota().min(channel.wanted()).min(left.into());
+                let used = pull(channel.index, Grant { bytes: left, per_pdu });
+                channel.bucket -= i64::from(used).min(quota as i64);
             }
-            let used = pull(channel.index, Grant { bytes, per_pdu });
-            left -= used;
-            channel.bucket -= i64::from(used).min(quota as i64);
+            return;
+        }
+        self.fill_by_priority(tti, left, per_pdu, pull);
+    }
+
+    /// [`fill`](Self::fill) where a UE has several channels, which share `left` bytes.
+    // 5.4.3.1 [unverified]: Logical channels configured with equal priority should be served
+    // equally. Both steps give them equal shares, and what one does not need goes to the others.
+    fn fill_by_priority(
+        &mut self,
+        tti: Tti,
+        mut left: u32,
+        per_pdu: u32,
+        mut pull: impl FnMut(usize, Grant) -> u32,
+    ) {
+        let mut reserved: u64 = 0;
+        let mut all_quotas = Sizes::new();
+        for equals in self.channels.chunk_by_mut(LogicalChannel::is_as_urgent) {
+            let first = all_quotas.len();
+            for channel in equals {
+                channel.refill(tti);
+                all_quotas.push(channel.quota().min(channel.wanted()));
+            }
+            let quotas = &mut all_quotas[first..];
+            share_equally(quotas, u64::from(left).saturating_sub(reserved));
+            reserved += quotas.iter().sum::<u64>();
+        }
+        let mut quotas = &mut all_quotas[..];
+        for equals in self.channels.chunk_by_mut(LogicalChannel::is_as_urgent) {
+            let (own, others) = std::mem::take(&mut quotas).split_at_mut(equals.len());
+            quotas = others;
+            reserved -= own.iter().sum::<u64>();
+            fill_equals(equals, own, reserved, per_pdu, &mut left, &mut pull);
         }
     }
+}
+
+/// A size of each of a few channels [B].
+type Sizes = smallvec::SmallVec<[u64; 8]>;
+
+/// Serves the channels of one priority, which have `quotas`, with `left` bytes, of which channels
+/// after them have `reserved`.
+fn fill_equals(
+    equals: &mut [LogicalChannel],
+    quotas: &mut [u64],
+    reserved: u64,
+    per_pdu: u32,
+    left: &mut u32,
+    pull: &mut impl FnMut(usize, Grant) -> u32,
+) {
+    let rest = u64::from(*left).saturating_sub(reserved + quotas.iter().sum::<u64>());
+    let mut shares: Sizes = equals.iter().zip(&*quotas).map(|(c, quota)| c.wanted() - quota).collect();
+    share_equally(&mut shares, rest);
+    shares.iter_mut().zip(&*quotas).for_each(|(share, quota)| *share += quota);
+    let mut others: u64 = shares.iter().sum();
+    let mut last = None;
+    let mut serve = |i: usize, channel: &mut LogicalChannel, reserved: u64| {
+        let bytes = *left - (reserved as u32).min(*left);
+        if bytes <= per_pdu || channel.waiting == 0 {
+            return false;
+        }
+        let used = pull(channel.index, Grant { bytes, per_pdu });
+        *left -= used;
+        let charged = u64::from(used).min(quotas[i]);
+        quotas[i] -= charged;
+        channel.bucket -= charged as i64;
+        last = last.max((used > 0).then_some(i));
+        used > 0 && u64::from(used) < channel.waiting
+    };
+    let mut short = smallvec::SmallVec::<[usize; 8]>::new();
+    for (i, channel) in equals.iter_mut().enumerate() {
+        others -= shares[i];
+        if serve(i, channel, reserved + others) {
+            short.push(i);
+        }
+    }
+    if equals.len() > 1 {
+        // RLC may use less than waits, such as with a full window: the others get that.
+        for i in short {
+            serve(i, &mut equals[i], reserved);
+        }
+        // The last one gets the bytes that cannot be shared, all where a block is so small that no
+        // share has room for a PDU. In the next block it is the first.
+        if let Some(last) = last {
+            equals[..=last].rotate_right(1);
+        }
+    }
+}
+
+/// Reduces sizes to `room` bytes together: the larger ones to an equal share of what the others do
+/// not need.
+fn share_equally(sizes: &mut [u64], room: u64) {
+    if sizes.iter().sum::<u64>() <= room {
+        return;
+    }
+    let mut ascending = Sizes::from_slice(sizes);
+    ascending.sort_unstable();
+    let (mut left, mut share) = (room, 0);
+    for (i, size) in ascending.iter().enumerate() {
+        share = left / (ascending.len() - i) as u64;
+        if *size > share {
+            break;
+        }
+        left -= size;
+    }
+    sizes.iter_mut().for_each(|size| *size = share.min(*size));
 }
 
 /// C-RNTI control element with its subheader [B].
@@ -374,6 +474,79 @@ mod tests {
             if index == 0 { 55 } else { grant.bytes }
         });
         assert_eq!(taken, [(0, 1002), (1, 947)]);
+    }
+
+    /// TS 36.321 clause 5.4.3.1: channels of equal priority are served equally. Two at rate 0 share
+    /// 1000 + 3 - 1 B by halves. Three share what remains of it beside 105 B of which the second
+    /// has no need of more: (1002 - 105) / 2 = 448, and one of them has the odd byte. What a more
+    /// urgent channel needs, 205 B, comes first, and a less urgent one has what they leave.
+    #[test]
+    fn channels_of_equal_priority_have_equal_shares() {
+        let mut mux = Multiplexer::default();
+        mux.add(0, channel(9, Some(0), 0));
+        mux.add(1, channel(9, Some(0), 0));
+        assert_eq!(shares(&mut mux, 10, 1000), [(0, 501), (1, 501)]);
+        assert_eq!(shares(&mut mux, 11, 1000), [(1, 501), (0, 501)]);
+        let taken = |waiting: [u64; 5], rooms: u32| {
+            let mut mux = Multiplexer::default();
+            for (i, priority) in [5, 9, 9, 9, 13].into_iter().enumerate() {
+                mux.add(i, channel(priority, Some(0), 0));
+            }
+            let mut taken = Vec::new();
+            mux.look(|i| waiting[i]);
+            mux.fill(Tti(1), rooms, |index, grant| {
+                let used = grant.bytes.min(waiting[index] as u32 + HEADERS as u32);
+                taken.push((index, used));
+                used
+            });
+            taken
+        };
+        assert_eq!(taken([0, 9999, 100, 9999, 9999], 1000), [(1, 449), (2, 105), (3, 448)]);
+        assert_eq!(taken([200, 9999, 100, 9999, 9999], 1000), [(0, 205), (1, 346), (2, 105), (3, 346)]);
+        assert_eq!(taken([200, 95, 95, 95, 9999], 1000), [(0, 205), (1, 100), (2, 100), (3, 100), (4, 497)]);
+    }
+
+    /// The same holds for the prioritised rates: after 10 TTIs of 8 B each Bj is 80 B for both, and
+    /// a block of 97 + 2 - 1 B has 49 for each.
+    #[test]
+    fn prioritised_rates_of_equal_priority_have_equal_shares() {
+        let mut mux = Multiplexer::default();
+        mux.add(0, channel(9, Some(8), 0));
+        mux.add(1, channel(9, Some(8), 0));
+        mux.add(2, channel(10, Some(8), 0));
+        assert_eq!(shares(&mut mux, 10, 97), [(0, 49), (1, 49)]);
+        // Two blocks later B is 80 - 49 + 16 = 47 for both, and 96 for the third.
+        assert_eq!(shares(&mut mux, 12, 197), [(1, 52), (0, 51), (2, 96)]);
+    }
+
+    /// Of the 1002 B the second channel, whose RLC has a full window, uses 50: the first one gets
+    /// the rest. Blocks of 7 + 2 - 1 B have no room for two PDUs of 5 B: the channels use them in
+    /// turn.
+    #[test]
+    fn nothing_is_left_unused_beside_a_channel_of_equal_priority() {
+        let two = || {
+            let mut mux = Multiplexer::default();
+            mux.add(0, channel(9, Some(0), 0));
+            mux.add(1, channel(9, Some(0), 0));
+            mux.look(|_| 1_000_000);
+            mux
+        };
+        let mut taken = Vec::new();
+        two().fill(Tti(10), 1000, |index, grant| {
+            let used = if index == 1 { 50 } else { grant.bytes };
+            taken.push((index, used));
+            used
+        });
+        assert_eq!(taken[..3], [(0, 501), (1, 50), (0, 451)]);
+        let (mut mux, mut taken) = (two(), Vec::new());
+        for tti in 10..14 {
+            mux.fill(Tti(tti), 7, |index, grant| {
+                let used = if grant.bytes < 5 { 0 } else { grant.bytes };
+                taken.push((index, used));
+                used
+            });
+        }
+        assert_eq!(taken, [(0, 0), (1, 8), (1, 0), (0, 8), (0, 0), (1, 8), (1, 0), (0, 8)]);
     }
 
     #[test]

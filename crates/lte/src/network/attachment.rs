@@ -3,10 +3,10 @@
 use lasthop_units::{BearerId, CellId, IndexVec, Tti, UeId};
 
 use super::calendar::{Agenda, Due};
-use super::state::{Cell, Link, Ue, UeContext};
+use super::state::{Cell, Link, Turns, Ue, UeContext};
 use crate::mac::adaptation::Quality;
 use crate::mac::downlink::Average;
-use crate::mac::scheduler::qci::Qos;
+use crate::mac::scheduler::qci::{Qos, priority_of};
 use lasthop_bearer::Direction;
 
 /// The state of a UE at both ends of its link, and the cells.
@@ -28,10 +28,13 @@ impl Attachment<'_> {
     /// logical channels, and semi-persistent grants.
     pub fn configure<'a>(&mut self, drbs: &[BearerId], qos: impl Iterator<Item = &'a Qos>) {
         self.link.drbs.extend(drbs);
-        for (i, qos) in qos.enumerate() {
+        let mut priorities = Vec::with_capacity(drbs.len());
+        for (i, (drb, qos)) in drbs.iter().zip(qos).enumerate() {
             self.ue.uplink.add(qos);
             self.context.uplink.add(i, qos);
+            priorities.push((*drb, priority_of(qos.qci)));
         }
+        self.context.downlink.turns = Turns::of(&priorities).map(Box::new);
         let grants = [self.link.downlink.persistent.is_some(), self.link.uplink.persistent.is_some()];
         let cell = &mut self.cells[self.link.serving];
         for direction in Direction::BOTH.into_iter().filter(|d| grants[d.index()]) {

@@ -13,6 +13,7 @@ use crate::network::trace::{Step, TraceLink};
 use crate::phy::RbSet;
 use crate::phy::air::{Scheme, layers_of};
 use lasthop_lte_l2::rlc::Grant;
+use smallvec::SmallVec;
 
 impl<R: Reach> Scheduling<'_, R> {
     /// Schedules retransmissions first, in the order of their last transmission. HARQ is
@@ -133,8 +134,10 @@ impl<R: Reach> Scheduling<'_, R> {
         // clause 6.1.2).
         let mut left = bytes + 2;
         let share = self.share_of_reporting(ue, bytes);
+        let turns = self.contexts[ue].downlink.turns.take();
+        let mut served = SmallVec::<[usize; 4]>::new();
         for i in 0..self.links[ue].drbs.len() {
-            let bearer = self.links[ue].drbs[i];
+            let bearer = turns.as_ref().map_or_else(|| self.links[ue].drbs[i], |turns| turns.at(i));
             if let Some(share) = share {
                 self.fill_reporting(bearer, process, share);
                 continue;
@@ -148,12 +151,20 @@ impl<R: Reach> Scheduling<'_, R> {
                 self.bearers.set_rate(bearer, rate);
             }
             if let Some(p) = self.contexts[ue].downlink.process(process) {
-                left -= self.bearers.pull(bearer, grant, &mut p.parts);
+                let used = self.bearers.pull(bearer, grant, &mut p.parts);
+                left -= used;
+                if used > 0 && turns.is_some() {
+                    served.push(i);
+                }
             }
             self.settle(bearer);
         }
         let link = &mut self.links[ue].downlink;
         let cx = &mut self.contexts[ue].downlink;
+        if let Some(mut turns) = turns {
+            turns.end(&served);
+            cx.turns = Some(turns);
+        }
         cx.average.serve(self.tti, f64::from(bits), &self.cell.downlink.window);
         link.stats.blocks += 1;
         link.stats.bytes += u64::from(bytes);

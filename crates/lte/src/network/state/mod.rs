@@ -11,12 +11,14 @@
 
 pub mod plan;
 pub mod sidelink;
+mod turns;
 pub mod uplink;
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_radio::lte::Bandwidth;
 use lasthop_units::{BearerId, CellId, Db, Id, IndexVec, Tti, UeId};
 
+pub use self::turns::Turns;
 use self::uplink::{CellUplink, UplinkContext, UplinkLink, UplinkUe};
 use super::config::{CellConfig, UeConfig};
 use super::control::{ControlBlocks, ControlReception};
@@ -251,6 +253,8 @@ pub(super) struct DownlinkContext {
     /// Discontinuous reception: the UE monitors the PDCCH before this TTI because of assignments
     /// and grants.
     pub awake_until: Tti,
+    /// Where some of its bearers have the same priority.
+    pub turns: Option<Box<Turns>>,
 }
 
 /// The terminal's state of its downlink.
@@ -280,6 +284,7 @@ impl DownlinkContext {
             zone_until: Tti(0),
             served: None,
             awake_until: Tti(0),
+            turns: None,
         }
     }
 }
