@@ -28,7 +28,7 @@ impl RadioNetwork {
         let mut network = RadioNetwork {
             cells,
             ues: ues().map(|(id, ue, cell)| Ue::new(id, ue, cell, seed)).collect(),
-            contexts: ues().map(|(_, _, cell)| UeContext::new(cell)).collect(),
+            contexts: ues().map(|(_, ue, cell)| UeContext::new(ue, cell)).collect(),
             links: ues().map(|(id, ue, cell)| Link::new(id, ue, cell, seed)).collect(),
             bearers,
             calendar: Agenda::new(TTI),

@@ -71,6 +71,12 @@ impl TransmitPower {
         self.control.pusch(config, blocks, loss, self.largest)
     }
 
+    /// Starts the closed loop with an Msg3 on `blocks` resource blocks: `target` of the first
+    /// preamble, and the `ramping` of the last one.
+    pub fn start(&mut self, config: &PowerControlConfig, aim: (Dbm, Db), blocks: u32, loss: Db) {
+        self.control.start(config, aim, blocks, loss, self.largest);
+    }
+
     /// Power of sounding signals on `blocks` resource blocks (clause 5.1.3.1).
     pub fn srs(&self, config: &PowerControlConfig, blocks: u32, loss: Db) -> Dbm {
         self.control.srs(config, blocks, loss, self.largest)
@@ -105,6 +111,24 @@ impl TransmitPower {
         }
         self.block_mw = self.sent_with[place].block_mw;
         self.sent_with[place]
+    }
+
+    /// [`headroom`](Self::headroom) with an Msg3, with `target` for the first preamble.
+    pub fn msg3_headroom(&self, config: &PowerControlConfig, target: Dbm, blocks: u32, loss: Db) -> Db {
+        self.control.msg3_headroom(config, target, blocks, loss, self.largest)
+    }
+
+    /// Sets and returns the power of an Msg3, with `target` for the first preamble.
+    pub fn transmit_msg3(
+        &mut self,
+        config: &PowerControlConfig,
+        target: Dbm,
+        blocks: u32,
+        loss: Db,
+    ) -> SentWith {
+        let power = self.control.msg3(config, target, blocks, loss, self.largest);
+        self.block_mw = (milliwatts(power) / f64::from(blocks.max(1))) as f32;
+        SentWith { key: (blocks, loss, self.control), block_mw: self.block_mw, power }
     }
 
     /// Power of the last transmission on each block [mW].

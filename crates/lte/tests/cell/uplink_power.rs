@@ -12,8 +12,13 @@ use super::setup::{Run, friis_cell};
 fn cell(d: f64, closed_loop: ClosedLoop) -> NetworkConfig {
     let mut config = friis_cell(&[d]);
     for cell in config.cells.iter_mut() {
-        cell.uplink.power_control =
-            PowerControlConfig { enabled: true, p0: Dbm(-90.0), alpha: 1.0, closed_loop, srs_offset: 9 };
+        cell.uplink.power_control = PowerControlConfig {
+            p0: Dbm(-90.0),
+            alpha: 1.0,
+            closed_loop,
+            srs_offset: 9,
+            ..PowerControlConfig::default()
+        };
     }
     config
 }

@@ -21,6 +21,16 @@ pub struct PowerControlConfig {
     /// P_SRS_OFFSET, 0 to 15 (TS 36.213 clause 5.1.3.1): the power of the sounding signal, relative
     /// to that of PUSCH, is 1.5 dB times this value minus 10.5 dB (for K_S = 0), so 7 means 0 dB.
     pub srs_offset: u8,
+    /// deltaPreambleMsg3, -2 to 12 dB by 2: the received power of a resource block of Msg3 for
+    /// which UEs aim, relative to that of a preamble (`random_access.target_power`). TS 36.331 has
+    /// no default; 0 here.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub delta_preamble_msg3: Db,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde requires a reference")]
+fn is_zero(ratio: &Db) -> bool {
+    ratio.0 == 0.0
 }
 
 impl Default for PowerControlConfig {
@@ -34,6 +44,7 @@ impl Default for PowerControlConfig {
             alpha: 0.8,
             closed_loop: ClosedLoop::Accumulated,
             srs_offset: 7,
+            delta_preamble_msg3: Db(0.0),
         }
     }
 }
@@ -115,6 +126,65 @@ impl PowerControl {
         limited(self.unlimited(config, blocks, path_loss), largest)
     }
 
+    /// PUSCH power of an Msg3 before the limits, with `target` for the first preamble: j = 2 in
+    /// clause 5.1.1.1.
+    // 5.1.1.1 [unverified]: For j = 2, P_O_UE_PUSCH,c(2) = 0 and P_O_NOMINAL_PUSCH,c(2) = P_O_PRE +
+    // Delta_PREAMBLE_Msg3, where the parameter preambleInitialReceivedTargetPower (P_O_PRE) and
+    // Delta_PREAMBLE_Msg3 are signalled from higher layers; alpha_c(j) = 1.
+    fn unlimited_msg3(&self, config: &PowerControlConfig, target: Dbm, blocks: u32, path_loss: Db) -> Dbm {
+        let own = PowerControlConfig { p0: target + config.delta_preamble_msg3, alpha: 1.0, ..*config };
+        self.unlimited(&own, blocks, path_loss)
+    }
+
+    /// Sets f to its first value, with which an Msg3 on `blocks` resource blocks is sent: the
+    /// `ramping` of the preambles, as far as the power allows it. The power control command of the
+    /// response is 0 dB.
+    // 5.1.1.1 [unverified]: If the UE receives the random access response message for a serving
+    // cell c: f_c(0) = Delta P_rampup,c + delta_msg2,c, where [...] Delta P_rampup,c = min [{max
+    // (0, P_CMAX,c - (10 log10 (M_PUSCH,c (0)) + P_O_PUSCH,c (2) + delta_msg2 + alpha_c (2) PL +
+    // Delta_TF,c (0)))}, Delta P_rampuprequested,c] and Delta P_rampuprequested,c is provided by
+    // higher layers and corresponds to the total power ramp-up requested by higher layers from the
+    // first to the last preamble.
+    pub fn start(
+        &mut self,
+        config: &PowerControlConfig,
+        (target, ramping): (Dbm, Db),
+        blocks: u32,
+        path_loss: Db,
+        largest: Dbm,
+    ) {
+        self.f = 0.0;
+        let spare = largest - self.unlimited_msg3(config, target, blocks, path_loss);
+        self.f = spare.0.max(0.0).min(ramping.0);
+    }
+
+    /// PUSCH power of an Msg3 on `blocks` resource blocks, with `target` for the first preamble.
+    pub fn msg3(
+        &self,
+        config: &PowerControlConfig,
+        target: Dbm,
+        blocks: u32,
+        path_loss: Db,
+        largest: Dbm,
+    ) -> Dbm {
+        if !config.enabled {
+            return largest;
+        }
+        limited(self.unlimited_msg3(config, target, blocks, path_loss), largest)
+    }
+
+    /// Power headroom with an Msg3 (clause 5.1.1.2).
+    pub fn msg3_headroom(
+        &self,
+        config: &PowerControlConfig,
+        target: Dbm,
+        blocks: u32,
+        path_loss: Db,
+        largest: Dbm,
+    ) -> Db {
+        largest - self.unlimited_msg3(config, target, blocks, path_loss)
+    }
+
     /// Sounding reference signal power over `blocks` resource blocks (clause 5.1.3.1, K_S = 0).
     pub fn srs(&self, config: &PowerControlConfig, blocks: u32, path_loss: Db, largest: Dbm) -> Dbm {
         if !config.enabled {
@@ -128,6 +198,16 @@ impl PowerControl {
     /// power is limited.
     pub fn headroom(&self, config: &PowerControlConfig, blocks: u32, path_loss: Db, largest: Dbm) -> Db {
         largest - self.unlimited(config, blocks, path_loss)
+    }
+}
+
+impl PowerControlConfig {
+    /// The headroom on one resource block of other PUSCH, given that of an Msg3 on one block: the
+    /// latter gives an eNB the UE's path loss, but for the ramping of the preambles.
+    pub fn headroom_of_msg3(&self, target: Dbm, headroom: Db, largest: Dbm) -> Db {
+        let open = PowerControl::default();
+        let path_loss = open.msg3_headroom(self, target, 1, Db(0.0), largest) - headroom;
+        open.headroom(self, 1, path_loss, largest)
     }
 }
 
@@ -163,7 +243,13 @@ mod tests {
 
     /// The setting of ns-3's test: P0 -90, alpha 1, offset 9 (+3 dB), 25 blocks, Friis at 2120 MHz.
     fn setting(closed_loop: ClosedLoop) -> PowerControlConfig {
-        PowerControlConfig { p0: Dbm(-90.0), alpha: 1.0, srs_offset: 9, closed_loop, enabled: true }
+        PowerControlConfig {
+            p0: Dbm(-90.0),
+            alpha: 1.0,
+            srs_offset: 9,
+            closed_loop,
+            ..PowerControlConfig::default()
+        }
     }
 
     fn path_loss(d: f64) -> Db {
@@ -232,6 +318,53 @@ mod tests {
                 (found.0 - pusch).abs() < 0.01 && (found.1 - srs).abs() < 0.01,
                 "{times}x{command}: {found:?}"
             );
+        }
+    }
+
+    /// Clause 5.1.1.1, j = 2: target -104 dBm, deltaPreambleMsg3 2 dB, three blocks (4.77 dB),
+    /// alpha 1. At PL 110 the open loop gives -104 + 2 + 4.77 + 110 = 12.77 dBm; 6 dB of ramping
+    /// fit below 23 dBm: 18.77. At PL 118 it gives 20.77, and 2.23 dB of the ramping fit. At PL 125
+    /// it is above 23 dBm and none fits. f(0) holds for other PUSCH too: P0 -82 dBm and alpha 0.8
+    /// at PL 110 are 6 dBm on one block, and with the ramping 12. Commands add to f(0).
+    #[test]
+    fn msg3_aims_at_the_power_of_the_preamble() {
+        let c = PowerControlConfig { delta_preamble_msg3: Db(2.0), ..PowerControlConfig::default() };
+        let target = Dbm(-104.0);
+        let of = |loss: f64, ramping: f64| {
+            let mut p = PowerControl::default();
+            p.command(&c, 3, Dbm(0.0), MAX);
+            p.start(&c, (target, Db(ramping)), 3, Db(loss), MAX);
+            p
+        };
+        for (loss, ramping, f, power) in [
+            (110.0, 0.0, 0.0, 12.771),
+            (110.0, 6.0, 6.0, 18.771),
+            (118.0, 6.0, 2.229, 23.0),
+            (125.0, 6.0, 0.0, 23.0),
+        ] {
+            let p = of(loss, ramping);
+            let found = (p.f, p.msg3(&c, target, 3, Db(loss), MAX).0);
+            assert!((found.0 - f).abs() < 1e-3 && (found.1 - power).abs() < 1e-3, "{loss} dB: {found:?}");
+        }
+        let mut p = of(110.0, 6.0);
+        assert!((p.pusch(&c, 1, Db(110.0), MAX).0 - 12.0).abs() < 1e-9);
+        p.command(&c, 3, Dbm(0.0), MAX);
+        assert!((p.pusch(&c, 1, Db(110.0), MAX).0 - 15.0).abs() < 1e-9);
+        let full = PowerControlConfig { enabled: false, ..c };
+        assert_eq!(p.msg3(&full, target, 3, Db(60.0), MAX), MAX);
+    }
+
+    /// Clause 5.1.1.2 with j = 2: at PL 110 an Msg3 on three blocks has 23 - 10.77 = 12.23 dB,
+    /// which is 17 dB on one block. Other PUSCH has -82 + 88 = 6 dBm on one block, 17 dB of
+    /// headroom; at PL 130 it has 1 dB, and an Msg3 -3 dB on one block.
+    #[test]
+    fn the_headroom_of_an_msg3_gives_that_of_other_blocks() {
+        let (c, target, p) = (PowerControlConfig::default(), Dbm(-104.0), PowerControl::default());
+        assert!((p.msg3_headroom(&c, target, 3, Db(110.0), MAX).0 - 12.229).abs() < 1e-3);
+        for (loss, msg3, other) in [(110.0, 17.0, 17.0), (130.0, -3.0, 1.0)] {
+            let reported = p.msg3_headroom(&c, target, 1, Db(loss), MAX);
+            assert!((reported.0 - msg3).abs() < 1e-9);
+            assert!((c.headroom_of_msg3(target, reported, MAX).0 - other).abs() < 1e-9);
         }
     }
 

@@ -253,6 +253,12 @@ impl UplinkConfig {
             "-126 to 24 dBm (TS 36.331, p0-NominalPUSCH)",
         )?;
         check(self.power_control.srs_offset <= 15, "power_control.srs_offset", "0 to 15")?;
+        let delta = self.power_control.delta_preamble_msg3.0;
+        check(
+            (-2.0..=12.0).contains(&delta) && delta % 2.0 == 0.0,
+            "power_control.delta_preamble_msg3",
+            "-2 to 12 dB by 2 (TS 36.331, deltaPreambleMsg3)",
+        )?;
         check(self.power_target.is_none_or(|t| (-10.0..=40.0).contains(&t.0)), "power_target", "-10 to 40 dB")
     }
 
@@ -293,6 +299,9 @@ mod tests {
         assert_eq!(wrong(|c| c.min_blocks = 24), "min_blocks");
         assert_eq!(wrong(|c| c.harq.transmissions = 9), "harq.transmissions");
         assert_eq!(wrong(|c| c.sr.trans_max = 5), "sr.trans_max");
+        let delta = "power_control.delta_preamble_msg3";
+        assert_eq!(wrong(|c| c.power_control.delta_preamble_msg3 = Db(14.0)), delta);
+        assert_eq!(wrong(|c| c.power_control.delta_preamble_msg3 = Db(1.0)), delta);
         assert_eq!(wrong(|c| c.random_access.preambles = 53), "random_access.preambles");
         assert_eq!(wrong(|c| c.proactive_period = Duration::from_micros(1500)), "proactive_period");
     }

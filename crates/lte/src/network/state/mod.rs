@@ -178,12 +178,12 @@ impl Link {
 
 impl UeContext {
     /// The context of a UE in a cell of `cell`.
-    pub fn new(cell: &CellConfig) -> UeContext {
+    pub fn new(ue: &UeConfig, cell: &CellConfig) -> UeContext {
         UeContext {
             active: [false; 2],
             activity: Tti(0),
             downlink: DownlinkContext::new(&cell.downlink),
-            uplink: UplinkContext::new(&cell.uplink),
+            uplink: UplinkContext::new(&cell.uplink, ue.radio.power),
         }
     }
 
@@ -396,7 +396,8 @@ mod tests {
     #[test]
     fn the_active_time_has_three_parts() {
         let drx = DrxConfig { cycle: 320, on_duration: 10, inactivity: 20 };
-        let mut cx = UeContext::new(&CellConfig::default());
+        let ue = UeConfig::served_by(CellId::from_index(0));
+        let mut cx = UeContext::new(&ue, &CellConfig::default());
         let awake = |cx: &UeContext| (0..400).filter(|t| cx.monitors_pdcch(Tti(*t), Some(&drx), 7)).collect();
         let cycles = || (7..17).chain(327..337);
         assert_eq!(awake(&cx), cycles().collect::<Vec<u64>>());
@@ -406,7 +407,7 @@ mod tests {
         assert_eq!(after, (101..=120).chain(327..337).collect::<Vec<u64>>());
         cx.uplink.view.on_request(Tti(130));
         assert_eq!(awake(&cx), (0..400).collect::<Vec<u64>>());
-        assert!(UeContext::new(&CellConfig::default()).monitors_pdcch(Tti(50), None, 7), "without DRX");
+        assert!(UeContext::new(&ue, &CellConfig::default()).monitors_pdcch(Tti(50), None, 7), "without DRX");
     }
 
     /// Cells 0 and 2 have the same settings, cell 1 has no 64QAM in the uplink and half of the

@@ -3,7 +3,7 @@
 use lasthop_engine::{Draw, Purpose};
 use lasthop_radio::lte::PowerControl;
 use lasthop_radio::{milliwatts, thermal_noise};
-use lasthop_units::{CellId, Db, Hertz, Id, Tti, UeId};
+use lasthop_units::{CellId, Db, Dbm, Hertz, Id, Tti, UeId};
 
 use super::draws;
 use super::plan::{Content, Granted, Plan};
@@ -180,6 +180,8 @@ pub struct UplinkContext {
     pub received: Receptions,
     pub view: BufferView,
     pub quality: UplinkQuality,
+    /// P_CMAX by the UE's power class.
+    pub largest: Dbm,
     /// Headroom on one resource block.
     pub headroom: Option<Db>,
     /// Before this TTI a power control command is pending or not measured yet.
@@ -227,13 +229,14 @@ impl UplinkLink {
 }
 
 impl UplinkContext {
-    /// For a UE in a cell of `config`.
-    pub fn new(config: &UplinkConfig) -> UplinkContext {
+    /// For a UE with at most the power `largest` in a cell of `config`.
+    pub fn new(config: &UplinkConfig, largest: Dbm) -> UplinkContext {
         UplinkContext {
             granted: Default::default(),
             received: Receptions::default(),
             view: BufferView::default(),
             quality: UplinkQuality::new(config.outer_loop.olla()),
+            largest,
             headroom: None,
             commanded_until: Tti(0),
             commanded: PowerControl::default(),
@@ -270,6 +273,10 @@ impl UplinkContext {
         let first = block.first;
         if block.c_rnti {
             self.view.await_grant();
+        }
+        if block.content == Content::Msg3 {
+            // The UE has started its closed loop.
+            self.commanded = PowerControl::default();
         }
         if let Some(report) = block.report {
             self.view.on_report(first, report);

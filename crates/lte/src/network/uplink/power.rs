@@ -189,7 +189,7 @@ impl Silence<'_> {
         let antennas = db(f64::from(radio.receive_antennas));
         let received = |power: f64| power + db(f64::from(gains.uplink.max(1e-30))) + antennas - noise.0;
         let with = |level: f64, headroom: Option<Db>| {
-            let mut cx = UplinkContext::new(uplink);
+            let mut cx = UplinkContext::new(uplink, largest);
             cx.quality.learn(Tti(0), level as f32);
             cx.headroom = headroom;
             cx
@@ -250,11 +250,16 @@ impl UplinkContext {
         self.commanded.command(config, command, Dbm(0.0), Dbm(f64::INFINITY));
     }
 
-    /// Takes in a headroom report on `blocks` resource blocks, as the headroom on one.
-    pub fn learn_headroom(&mut self, cell: &CellUplink, level: u8, blocks: u32) {
+    /// Takes in a headroom report on `blocks` resource blocks, as the headroom on one; `msg3`: that
+    /// of an Msg3, whose power has other parameters.
+    pub fn learn_headroom(&mut self, cell: &CellUplink, level: u8, blocks: u32, msg3: bool) {
         if cell.counts_power() {
-            let on_one = phr::headroom(level).0 + db(f64::from(blocks.max(1)));
-            if self.headroom.replace(Db(on_one)).is_none() {
+            let mut on_one = Db(phr::headroom(level).0 + db(f64::from(blocks.max(1))));
+            if msg3 {
+                let (config, target) = (&cell.config.power_control, cell.config.random_access.target_power);
+                on_one = config.headroom_of_msg3(target, on_one, self.largest);
+            }
+            if self.headroom.replace(on_one).is_none() {
                 // The last measurement is evaluated again, now that the UE's power is known.
                 self.quality.expire();
             }
@@ -308,7 +313,7 @@ mod tests {
         let cell = CellUplink::new(&config, 50, CellId::from_index(0), config.adaptation(50));
         let (mut repeated, mut at_once) = (0, 0);
         for level in (-100..=30).map(|tenth| tenth as f32 / 10.0) {
-            let mut u = UplinkContext::new(&cell.config);
+            let mut u = UplinkContext::new(&cell.config, Dbm(23.0));
             u.quality.learn(Tti(0), level);
             u.headroom = Some(Db(0.0));
             let alone = cell.fit_at_once(&u, 48);

@@ -93,7 +93,7 @@ impl<R: Reach> Granting<'_, R> {
             self.trace.step(self.tti, Step::ReportReceived, ue, block.first, 0, RbSet::EMPTY);
         }
         if let Some(level) = block.headroom {
-            cx.learn_headroom(c, level, rbs.len());
+            cx.learn_headroom(c, level, rbs.len(), msg3);
         }
         let known = block.c_rnti && !away;
         if msg3 && known {

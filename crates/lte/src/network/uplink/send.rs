@@ -171,10 +171,20 @@ impl Sending<'_> {
         if !self.ue.access.sends_msg3(self.tti) {
             return false;
         }
+        self.start_power_control(g);
         self.send_block(g, with_rrc_message);
         self.ue.access.on_msg3(&self.config.uplink.random_access, self.tti);
         self.terminal().arm();
         true
+    }
+
+    /// Starts the closed loop of power control with the Msg3 of `g` (TS 36.213 clause 5.1.1.1).
+    fn start_power_control(&mut self, g: &Granted) {
+        let loss = self.path_loss();
+        let uplink = &self.config.uplink;
+        let target = uplink.random_access.target_power;
+        let ramping = self.ue.access.target_power(&uplink.random_access) - target;
+        self.ue.power.start(&uplink.power_control, (target, ramping), g.rbs.len(), loss);
     }
 
     /// Transmits a new transport block: control elements first, then data, then padding (TS 36.321
@@ -224,8 +234,13 @@ impl Sending<'_> {
         let waiting = |i: usize| layer2.waiting(drbs[i]);
         let mut pdu = Assembly::begin(tti, g.bytes, block.c_rnti, &mut u.mux, &mut u.bsr, waiting);
         if pdu.takes_headroom(&mut u.phr, path_loss) {
-            let config = &self.config.uplink.power_control;
-            block.headroom = Some(phr::level(u.power.headroom(config, g.rbs.len(), path_loss)));
+            let (uplink, blocks) = (&self.config.uplink, g.rbs.len());
+            let (config, target) = (&uplink.power_control, uplink.random_access.target_power);
+            let headroom = match g.content {
+                Content::Msg3 => u.power.msg3_headroom(config, target, blocks, path_loss),
+                _ => u.power.headroom(config, blocks, path_loss),
+            };
+            block.headroom = Some(phr::level(headroom));
         }
         let mut direct = false;
         if u.sidelink_bsr {
@@ -344,12 +359,27 @@ impl Sending<'_> {
     #[inline]
     fn transmit(&mut self, g: &Granted) {
         let loss = self.path_loss();
-        let config = &self.config.uplink.power_control;
-        let SentWith { block_mw, power, .. } = self.ue.power.transmit(config, g.rbs.len(), loss);
+        let uplink = &self.config.uplink;
+        let (config, blocks) = (&uplink.power_control, g.rbs.len());
+        let SentWith { block_mw, power, .. } = if self.is_msg3(g) {
+            self.ue.power.transmit_msg3(config, uplink.random_access.target_power, blocks, loss)
+        } else {
+            self.ue.power.transmit(config, blocks, loss)
+        };
         let stats = &mut self.link.uplink.stats;
         stats.power_count += 1;
         stats.power_dbm_sum += power.0;
         self.air.ue_transmits_on_each(self.tti, self.id, g.rbs, block_mw);
+    }
+
+    /// True if the block that is sent on `g` is an Msg3, or a retransmission of one.
+    #[inline]
+    fn is_msg3(&self, g: &Granted) -> bool {
+        match g.content {
+            Content::Msg3 => true,
+            Content::Again => self.ue.blocks[process_of(self.tti)].content == Content::Msg3,
+            Content::New | Content::ReportOnly => false,
+        }
     }
 
     fn path_loss(&mut self) -> lasthop_units::Db {

@@ -743,3 +743,70 @@ fn a_ue_that_is_asleep_gets_no_grant() {
     });
     assert_eq!(arrived, [324, 400 + 12].map(Instant::from_millis));
 }
+
+/// TS 36.213 clause 5.1.1.1, j = 2: each resource block of Msg3, of which it has three, arrives
+/// with preambleInitialReceivedTargetPower + deltaPreambleMsg3 + f(0), by the path loss of the
+/// downlink; f(0) is the ramping of the preambles and holds for other PUSCH too, whose P0 is -82
+/// dBm, here with alpha 1. The UE and the thresholds are those of
+/// [`preambles_get_more_power_until_they_are_detected`]: of -104 dBm the first preamble is
+/// detected, of -120 dBm the fourth with steps of 2 dB and the second with 6 dB, which both are 6
+/// dB of ramping.
+#[test]
+fn msg3_has_the_power_of_its_preamble() {
+    for (target, step, delta, expected) in [
+        (-104.0, 2.0, 0.0, -104.0),
+        (-104.0, 2.0, 8.0, -96.0),
+        (-120.0, 2.0, 0.0, -114.0),
+        (-120.0, 6.0, 4.0, -110.0),
+    ] {
+        let ue = UeId::from_index(0);
+        let cell = CellId::from_index(0);
+        let mut network = in_the_open(
+            |c| {
+                let access = &mut c.uplink.random_access;
+                (access.target_power, access.ramping_step) = (Dbm(target), Db(step));
+                (access.detection, access.preamble_trans_max) = (Db(-6.0), 10);
+                c.uplink.power_control.alpha = 1.0;
+                c.uplink.power_control.delta_preamble_msg3 = Db(delta);
+            },
+            &[400.0],
+            false,
+            1,
+        );
+        let (mut out, mut power) = (NetworkOutput::default(), None);
+        while let Some(now) = network.next_tti().filter(|_| power.is_none()) {
+            network.on_tti(now, &mut out);
+            let stats = network.view().link_stats(ue, Direction::Uplink);
+            power = (stats.power_count > 0).then_some(stats.power_dbm_sum);
+        }
+        let power = power.unwrap();
+        let loss = -lasthop_engine::math::db(f64::from(network.air.downlink_gain(Tti(100), cell, ue)));
+        let on_each = power - lasthop_engine::math::db(3.0) - loss;
+        assert!((on_each - expected).abs() < 0.01, "{on_each} dBm instead of {expected}");
+        // The closed loop has the ramping afterwards.
+        let f = expected - target - delta;
+        let config = network.cells[cell].config.uplink.power_control;
+        let other = network.ues[ue].uplink.power.pusch(&config, 1, Db(loss)).0;
+        assert!((other - (-82.0 + loss + f)).abs() < 0.01, "{other} dBm");
+    }
+}
+
+/// The same for a retransmission: at -10 dB the first transmission of Msg3, in TTI 29, fails, as
+/// the 56 bits with their CRC of 24 need -8.6 dB on three blocks, and the second one is in 37.
+#[test]
+fn msg3_has_its_power_again_in_a_retransmission() {
+    let mut config = UplinkConfig { request: RequestConfig::RandomAccess, ..UplinkConfig::default() };
+    config.control_errors = false;
+    let mut world = World::pinned(cell(config), 1, Mode::Um, Db(-10.0));
+    world.push(Instant::from_micros(19_500), 0, End::Ue, 20);
+    let (ue, cell) = (UeId::from_index(0), CellId::from_index(0));
+    for (until, count) in [(30, 1), (38, 2)] {
+        world.run_until(Instant::from_millis(until));
+        let loss = -lasthop_engine::math::db(f64::from(world.network.air.downlink_gain(Tti(29), cell, ue)));
+        let expected = -104.0 + lasthop_engine::math::db(3.0) + loss;
+        let stats = *world.network.view().link_stats(ue, Direction::Uplink);
+        assert_eq!(stats.power_count, count);
+        let mean = stats.power_dbm_sum / count as f64;
+        assert!((mean - expected).abs() < 0.01, "{mean} dBm instead of {expected}");
+    }
+}
