@@ -72,6 +72,10 @@ pub struct Host {
     /// A FIN in order discards the duplicate that the next ACK would have reported (Linux' tcp_fin
     /// calls tcp_sack_reset).
     pub fin_discards_dsack: bool,
+    /// After idleness the window is halved once per timeout that has passed, down to the restart
+    /// window, and ssthresh keeps three quarters of it (Linux' tcp_cwnd_restart). Otherwise the
+    /// window is the restart window at once and ssthresh stays (RFC 5681 section 4.1).
+    pub idle_halves_window: bool,
 }
 
 /// The effect of a segment without SYN and RST in TIME-WAIT.
@@ -170,6 +174,7 @@ impl Host {
         takes_whole: false,
         whole_first_window: false,
         fin_discards_dsack: false,
+        idle_halves_window: false,
     };
 
     /// 4.4BSD's choices, as FreeBSD has them.
@@ -193,6 +198,7 @@ impl Host {
         takes_whole: true,
         whole_first_window: true,
         fin_discards_dsack: true,
+        idle_halves_window: true,
         ..Host::PLAIN
     };
 }

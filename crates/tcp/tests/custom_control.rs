@@ -70,6 +70,10 @@ impl CongestionControl for Listener {
         self.note("set_cwnd");
         self.reno.set_cwnd(segments);
     }
+    fn set_ssthresh(&mut self, segments: f64) {
+        self.note("set_ssthresh");
+        self.reno.set_ssthresh(segments);
+    }
     fn on_hint(&mut self, hint: &Hint) {
         self.note("on_hint");
         self.reno.on_hint(hint);
@@ -137,7 +141,9 @@ fn connection(recovery: &str, called: &Called) -> Pair {
         "cc = 'listener'\nrecovery = '{recovery}'\nvegas_rto = 'fine'\nmss = '1000 B'\nreceive_buffer = '60000 B'"
     );
     let options: Options = toml::from_str(&text).unwrap();
-    let config = options.resolve_with(&controls).unwrap();
+    let mut config = options.resolve_with(&controls).unwrap();
+    // Linux alone sets the threshold after idleness.
+    config.host.idle_halves_window = true;
     let cc = controls.build(&config, &options.cc_parameters, ControlContext::default()).unwrap();
     let peer = Options {
         window: WindowOptions { mss: Some(Bytes(1000)), ..WindowOptions::default() },

@@ -567,6 +567,58 @@ fn the_window_by_round_trip_is_the_golden_one() {
     assert!(text == golden, "the goldens have changed; LASTHOP_WRITE_GOLDENS=1 writes them anew:\n{text}");
 }
 
+/// Reno in congestion avoidance above a threshold of 8 segments, all acknowledged at a window of
+/// 17. Round trips of 100 ms: RTO 300 ms.
+fn idle_at_17(o: Options) -> Script {
+    let window = WindowOptions { initial_ssthresh: Some(8.0), ..WindowOptions::default() };
+    let mut s = Script::new(Options { window, ..o }, 4, 4);
+    // 4, 8, then one more per round trip.
+    let mut sent = 4;
+    loop {
+        s.until(s.now.as_nanos() / 1_000_000 + 100);
+        assert!(s.ack(sent, &[], 0).is_empty());
+        let cwnd = s.window().0 as u32;
+        if cwnd == 17 {
+            break;
+        }
+        s.e.write(s.now, u64::from(cwnd * MSS));
+        assert_eq!(s.sent().len() as u32, cwnd);
+        sent += cwnd;
+    }
+    s
+}
+
+/// tcp_slow_start_after_idle_check and tcp_cwnd_restart: cwnd is halved once for each RTO in the
+/// time since the last segment left (while (delta -= icsk_rto) > 0), not below min(IW, cwnd);
+/// ssthresh becomes tcp_current_ssthresh, max(8, 17/2 + 17/4 = 12).
+#[test]
+fn idle_time_halves_the_window_once_per_timeout() {
+    for (idle, cwnd) in [(300, 17.0), (301, 8.0), (600, 8.0), (601, 4.0), (2000, 4.0)] {
+        let mut s = idle_at_17(reno());
+        assert_eq!((s.window(), s.e.info().rto), ((17.0, 8.0, "open"), Duration::from_millis(300)));
+        s.until(s.now.as_nanos() / 1_000_000 - 100 + idle);
+        s.e.write(s.now, 1000);
+        let ssthresh = if cwnd < 17.0 { 12.0 } else { 8.0 };
+        assert_eq!(s.window(), (cwnd, ssthresh, "open"), "{idle} ms");
+    }
+}
+
+/// tcp_slow_start_after_idle_check returns where the control has cong_control: BBR keeps its
+/// window.
+#[test]
+fn idle_time_does_not_change_the_window_of_bbr() {
+    for cc in [CcName::Bbr, CcName::Bbr3] {
+        let mut s = Script::new(Options { cc: Some(cc), ..Options::default() }, 10, 10);
+        s.until(200);
+        s.ack(10, &[], 0);
+        let before = s.window().0;
+        assert!(before > 10.0);
+        s.until(5000);
+        s.e.write(s.now, 1000);
+        assert_eq!(s.window().0, before, "{cc:?}");
+    }
+}
+
 /// A round trip of 0.4 ms. A segment that was sent twice is timed by the timestamp that its ACK
 /// echoes, whose clock has ticks of 1 ms: an echo within one tick is 1 ms old (Linux 6.1,
 /// `tcp_ack_update_rtt`), so the smallest round trip stays that of the segments sent once.

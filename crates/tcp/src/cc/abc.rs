@@ -112,6 +112,9 @@ impl CongestionControl for Abc {
     fn set_cwnd(&mut self, segments: f64) {
         self.second.set_cwnd(segments);
     }
+    fn set_ssthresh(&mut self, segments: f64) {
+        self.second.set_ssthresh(segments);
+    }
     fn on_idle_restart(&mut self, now: Instant, segments: f64) {
         self.window = self.window.min(segments.max(FLOOR));
         self.second.on_idle_restart(now, segments);

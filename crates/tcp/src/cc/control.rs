@@ -33,10 +33,14 @@ macro_rules! congestion_control {
                 /// Recovery sets the window: Tahoe's one segment, NewReno's at the end, the restart
                 /// after idleness, and PRR's.
                 fn set_cwnd(&mut self, segments: f64);
+                /// The endpoint raises the threshold before the restart after idleness (Linux'
+                /// `tcp_cwnd_restart`).
+                fn set_ssthresh(&mut self, _segments: f64) {}
                 /// A capacity hint of the radio network's has come.
                 fn on_hint(&mut self, _hint: &Hint) {}
                 /// New data after more than a timeout of idleness: the window restarts from
-                /// `segments` (RFC 5681 section 4.1).
+                /// `segments` (RFC 5681 section 4.1; Linux' `tcp_cwnd_restart`). A control that
+                /// computes its window from a model of the path keeps it.
                 fn on_idle_restart(&mut self, _now: Instant, segments: f64) {
                     self.set_cwnd(segments);
                 }

@@ -112,6 +112,9 @@ impl<B: CongestionControl> CongestionControl for Guided<B> {
     fn set_cwnd(&mut self, segments: f64) {
         self.base.set_cwnd(segments);
     }
+    fn set_ssthresh(&mut self, segments: f64) {
+        self.base.set_ssthresh(segments);
+    }
     fn on_idle_restart(&mut self, now: Instant, segments: f64) {
         self.follow(now);
         self.base.on_idle_restart(now, segments);

@@ -234,6 +234,9 @@ impl CongestionControl for Htcp {
     fn set_cwnd(&mut self, segments: f64) {
         self.w.set(segments);
     }
+    fn set_ssthresh(&mut self, segments: f64) {
+        self.w.ssthresh = segments;
+    }
     fn on_established(&mut self, e: &Established) {
         self.w.open(e);
         self.last_congestion = self.clock.count(e.now);

@@ -72,6 +72,9 @@ impl<C: CongestionControl + Clone + std::fmt::Debug> CongestionControl for Mutat
     fn set_cwnd(&mut self, segments: f64) {
         self.cc.set_cwnd(segments);
     }
+    fn set_ssthresh(&mut self, segments: f64) {
+        self.cc.set_ssthresh(segments);
+    }
     fn on_hint(&mut self, hint: &Hint) {
         self.cc.on_hint(hint);
     }

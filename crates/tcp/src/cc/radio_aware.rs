@@ -278,9 +278,16 @@ impl<B: CongestionControl> CongestionControl for RadioAware<B> {
             self.base.set_cwnd(segments);
         }
     }
+    fn set_ssthresh(&mut self, segments: f64) {
+        if self.guided.is_none() {
+            self.base.set_ssthresh(segments);
+        }
+    }
     fn on_idle_restart(&mut self, now: Instant, segments: f64) {
         self.check_age(now);
-        self.set_cwnd(segments);
+        if self.guided.is_none() {
+            self.base.on_idle_restart(now, segments);
+        }
     }
     fn on_recovered(&mut self, now: Instant) {
         if self.guided.is_none() {

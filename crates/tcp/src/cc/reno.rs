@@ -147,6 +147,9 @@ impl CongestionControl for Reno {
         self.cwnd = segments.clamp(1.0, self.ceiling.max(1.0));
         self.counted = 0.0;
     }
+    fn set_ssthresh(&mut self, segments: f64) {
+        self.ssthresh = segments;
+    }
     fn observe(&self, o: &mut Observer<'_>) {
         o.number(
             "reno.counted",

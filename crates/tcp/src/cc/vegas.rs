@@ -328,6 +328,9 @@ impl CongestionControl for Vegas {
     fn set_cwnd(&mut self, segments: f64) {
         self.cwnd = segments.clamp(1.0, self.ceiling.max(1.0));
     }
+    fn set_ssthresh(&mut self, segments: f64) {
+        self.ssthresh = segments;
+    }
 
     /// First one or two ACKs after such a retransmission: if the new oldest segment is over age,
     /// retransmit it at once without another cut.

@@ -160,6 +160,9 @@ macro_rules! has_window {
         fn set_cwnd(&mut self, segments: f64) {
             self.w.set(segments);
         }
+        fn set_ssthresh(&mut self, segments: f64) {
+            self.w.ssthresh = segments;
+        }
         fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
             self.w.undo(cwnd, ssthresh);
         }

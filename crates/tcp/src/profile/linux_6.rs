@@ -61,7 +61,7 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("abc_limit", "tcp_slow_start: all that an ACK delivers"),
     ("ssthresh_basis", "tcp_reno_ssthresh and the modules take snd_cwnd"),
     ("window_validation", "tcp_is_cwnd_limited: in slow start half the window in use is enough"),
-    ("idle_restart", "net.ipv4.tcp_slow_start_after_idle 1; Linux halves per RTO, here at once"),
+    ("idle_restart", "net.ipv4.tcp_slow_start_after_idle 1: tcp_cwnd_restart halves cwnd per RTO"),
     ("loss_detection", "net.ipv4.tcp_recovery 1: tcp_recovery.c"),
     ("loss_probe", "net.ipv4.tcp_early_retrans 3"),
     ("window_reduction", "tcp_cwnd_reduction"),

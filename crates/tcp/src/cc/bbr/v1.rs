@@ -591,6 +591,8 @@ impl CongestionControl for Bbr {
     fn pacing_rate(&self) -> Option<Bitrate> {
         (self.pacing_rate > 0.0).then(|| Bitrate((self.pacing_rate * 8.0).clamp(1.0, 1e14) as u64))
     }
+    /// tcp_slow_start_after_idle_check leaves a control with cong_control alone.
+    fn on_idle_restart(&mut self, _: Instant, _: f64) {}
     fn rules_recovery(&self) -> bool {
         true
     }

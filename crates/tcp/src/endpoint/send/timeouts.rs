@@ -1,7 +1,7 @@
 //! Timeouts: RFC 9293 section 3.10.8, RFC 6298 section 5, the persist timer of RFC 9293 section
 //! 3.8.6.1.
 
-use lasthop_units::Instant;
+use lasthop_units::{Duration, Instant};
 
 use super::super::connection::Connection;
 use super::super::meters::Event;
@@ -12,6 +12,7 @@ use super::Sender;
 use super::detector::{Detector, LossRecovery};
 use super::dispatch::by_detector;
 use crate::cc::CongestionControl;
+use crate::recovery::CaState;
 use crate::state::State;
 
 impl Unanswered {
@@ -114,7 +115,7 @@ impl Sender {
         }
     }
 
-    /// RFC 5681 section 4.1: after an idle time of more than one RTO, cwnd = min(IW, cwnd).
+    /// After an idle time of more than one RTO the window restarts.
     pub fn restart_after_idleness(&mut self, c: &mut Connection, now: Instant) {
         if self.seq.nxt == self.seq.end() {
             self.restart_if_idle(c, now);
@@ -122,13 +123,37 @@ impl Sender {
     }
 
     pub fn restart_if_idle(&mut self, c: &mut Connection, now: Instant) {
+        let clock = c.timers.clock();
+        let idle = clock.jiffy(now).since(clock.jiffy(self.last_sent));
         if c.config.growth.idle_restart
             && c.state.is_synchronized()
             && !self.seq.is_outstanding()
-            && c.timers.clock().jiffy(now).since(c.timers.clock().jiffy(self.last_sent)) > c.rtt.rto.current()
+            && idle > c.rtt.rto.current()
         {
-            let restart = c.config.initial_window_segments(c.negotiated.mss).min(self.fly.cc.cwnd());
-            self.fly.cc.on_idle_restart(now, restart);
+            let window = self.restart_window(c, idle);
+            self.fly.cc.on_idle_restart(now, window);
         }
+    }
+
+    /// The window after so much idle time. RFC 5681 section 4.1: min(IW, cwnd). Linux'
+    /// tcp_cwnd_restart halves down to that and raises ssthresh before (tcp_current_ssthresh).
+    fn restart_window(&mut self, c: &Connection, idle: Duration) -> f64 {
+        let cwnd = self.fly.cc.cwnd();
+        let least = c.config.initial_window_segments(c.negotiated.mss).min(cwnd);
+        if !c.config.host.idle_halves_window {
+            return least;
+        }
+        let mut window = cwnd.floor();
+        if !matches!(self.fly.recovery.state(), CaState::Cwr | CaState::Recovery) {
+            let most = (window / 2.0).floor() + (window / 4.0).floor();
+            self.fly.cc.set_ssthresh(self.fly.cc.ssthresh().max(most));
+        }
+        let rto = c.rtt.rto.current().0.max(1);
+        let mut passed = rto;
+        while passed < idle.0 && window > least {
+            window = (window / 2.0).floor();
+            passed = passed.saturating_add(rto);
+        }
+        window.max(least)
     }
 }

@@ -468,6 +468,8 @@ impl CongestionControl for Bbr3 {
     fn pacing_rate(&self) -> Option<Bitrate> {
         (self.pacing_rate > 0.0).then(|| Bitrate((self.pacing_rate * 8.0).clamp(1.0, 1e14) as u64))
     }
+    /// "HandleRestartFromIdle" paces at the bandwidth and keeps the window.
+    fn on_idle_restart(&mut self, _: Instant, _: f64) {}
     fn rules_recovery(&self) -> bool {
         true
     }
