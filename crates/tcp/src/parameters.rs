@@ -475,7 +475,8 @@ macro_rules! parameters {
                 hystart: HyStartKind, word
                     => hystart: HyStartKind = HyStartKind::None, "RFC 9438 section 4.10 allows RFC 9406";
                 /// The reading of algorithms without a standard: `paper`, or `linux` with Linux'
-                /// arithmetic (Hybla starts with rho segments, LP takes delays from timestamps).
+                /// arithmetic (Hybla starts with rho segments, LP takes delays from timestamps,
+                /// Veno and YeAH measure the base round trip anew after idle times).
                 cc_reading: CcReading, word
                     => cc_reading: CcReading = CcReading::Paper, "the papers: no RFC";
             }

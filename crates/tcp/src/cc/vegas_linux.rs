@@ -6,8 +6,9 @@
 
 use super::vegas::show;
 use super::window::{Round, Window, has_window};
-use super::{AckSample, CaState, Congestion, CongestionControl, Established, Observer};
+use super::{AckSample, CaState, Congestion, CongestionControl, Established, Observer, TransmitStart};
 use crate::config::{Config, VegasReading};
+use lasthop_units::Instant;
 
 /// Vegas' window and round. Times in microseconds.
 #[derive(Clone, Debug)]
@@ -20,6 +21,7 @@ pub struct VegasLinux {
     min: f64,
     samples: u32,
     round: Round,
+    nxt: u64,
     /// Vegas works in Open only; elsewhere it is Reno.
     working: bool,
     /// As ns-3 3.28 has it.
@@ -40,6 +42,7 @@ impl VegasLinux {
             min: f64::INFINITY,
             samples: 0,
             round: Round::default(),
+            nxt: 0,
             working: true,
             ns3: config.vegas.reading == VegasReading::Ns3,
             diff: None,
@@ -99,15 +102,33 @@ impl VegasLinux {
         self.samples = 0;
         self.min = f64::INFINITY;
     }
+
+    /// tcp_vegas_cwnd_event: after idle times (CA_EVENT_TX_START, CA_EVENT_CWND_RESTART) the path
+    /// is measured anew. ns-3 has no such event.
+    fn forget_path(&mut self) {
+        if !self.ns3 {
+            self.base = f64::INFINITY;
+            self.begin(self.nxt);
+        }
+    }
 }
 
 impl CongestionControl for VegasLinux {
     has_window!();
     fn on_established(&mut self, e: &Established) {
         self.w.open(e);
+        self.nxt = e.nxt;
         self.begin(e.nxt);
     }
+    fn on_transmit_start(&mut self, _: &TransmitStart) {
+        self.forget_path();
+    }
+    fn on_idle_restart(&mut self, _: Instant, segments: f64) {
+        self.forget_path();
+        self.w.set(segments);
+    }
     fn on_ack(&mut self, ack: &AckSample) {
+        self.nxt = ack.nxt;
         if let Some(rtt) = ack.rtt {
             // One microsecond more, so that it is never 0.
             let rtt = rtt.as_micros() as f64 + 1.0;
@@ -151,6 +172,7 @@ mod tests {
     use super::super::testing::*;
     use super::*;
     use crate::{CcName, Options, VegasOptions, VegasReading};
+    use lasthop_units::Duration;
 
     fn config() -> Config {
         resolved(Options {
@@ -217,6 +239,29 @@ mod tests {
         v.samples = 3;
         v.decide(&ack(1));
         assert_eq!((v.cwnd(), v.ssthresh()), (49.0, 36.0), "24 + 12");
+    }
+
+    /// tcp_vegas_init, which tcp_vegas_cwnd_event calls: baseRTT 0x7fffffff, and vegas_enable:
+    /// cntRTT 0, minRTT 0x7fffffff, beg_snd_nxt = snd_nxt. A base of 100 ms would be exceeded by
+    /// 150 ms for ever, by 50 - 50 * 100 / 150 = 17 segments queued: one less per round.
+    #[test]
+    fn idle_time_makes_linux_measure_the_base_anew() {
+        let start = TransmitStart { now: Instant::ZERO, idle: Duration::from_secs(1), app_limited: true };
+        let events: [&dyn Fn(&mut VegasLinux); 2] =
+            [&|v| v.on_transmit_start(&start), &|v| v.on_idle_restart(Instant::ZERO, 50.0)];
+        for (ns3, event) in [(false, 0), (false, 1), (true, 0)] {
+            let mut v = vegas(50.0, 2.0, 150_001.0);
+            (v.ns3, v.nxt) = (ns3, 900);
+            events[event](&mut v);
+            assert_eq!(v.samples, if ns3 { 3 } else { 0 });
+            for una in [901, 902, 903, 904] {
+                v.on_ack(&AckSample { una, nxt: 2000, ..ack_at(1, 0, 150) });
+            }
+            assert_eq!(v.base, if ns3 { 100_000.0 } else { 150_001.0 });
+            assert_eq!(v.cwnd(), if ns3 { 49.0 } else { 50.0 }, "901 ends a round of one sample");
+            v.on_ack(&AckSample { una: 2001, nxt: 4000, ..ack_at(1, 0, 150) });
+            assert_eq!(v.cwnd(), if ns3 { 48.0 } else { 51.0 });
+        }
     }
 
     #[test]

@@ -3,8 +3,10 @@
 use super::window::{Window, has_window};
 use super::{
     AckSample, CaState, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row,
+    TransmitStart,
 };
 use crate::config::{CcReading, Config};
+use lasthop_units::Instant;
 
 /// Segments in the queue above which the path is congested.
 const BETA: f64 = 3.0;
@@ -16,7 +18,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
     source: "Fu and Liew 2003; Linux beta 3 << 1",
 }];
 pub(super) const DIFFERS: &str = "As Linux: the smallest round trip is that of the latest ACK, the count of samples runs on. \
-     Before three samples Reno. ns-3 (`cc_reading = ns3`, in ns3-3.28): the count of samples is reset at every ACK, not once per \
+     With `cc_reading = linux` idle times end the base round trip. Before three samples Reno. ns-3 (`cc_reading = ns3`, in ns3-3.28): the count of samples is reset at every ACK, not once per \
      round, so that growth is Reno's nearly always and only the cut is Veno's; whole segments. INET has none.";
 
 pub(super) const ROW: Row = Row {
@@ -41,6 +43,8 @@ pub struct Veno {
     counted: f64,
     /// As ns-3 3.28 has it.
     ns3: bool,
+    /// As Linux has it.
+    linux: bool,
 }
 
 impl Veno {
@@ -55,6 +59,7 @@ impl Veno {
             every_other: true,
             counted: 0.0,
             ns3: config.readings.cc_reading == CcReading::Ns3,
+            linux: config.readings.cc_reading == CcReading::Linux,
         }
     }
 
@@ -92,12 +97,28 @@ impl Veno {
     fn pause(&mut self) {
         self.counted = 0.0;
     }
+
+    /// tcp_veno_cwnd_event: after idle times (CA_EVENT_TX_START, CA_EVENT_CWND_RESTART) the path
+    /// is measured anew (tcp_veno_init).
+    fn forget_path(&mut self) {
+        if self.linux {
+            (self.base, self.min) = (f64::INFINITY, f64::INFINITY);
+            self.every_other = true;
+        }
+    }
 }
 
 impl CongestionControl for Veno {
     has_window!();
     fn on_established(&mut self, e: &Established) {
         self.w.open(e);
+    }
+    fn on_transmit_start(&mut self, _: &TransmitStart) {
+        self.forget_path();
+    }
+    fn on_idle_restart(&mut self, _: Instant, segments: f64) {
+        self.forget_path();
+        self.w.set(segments);
     }
     fn on_ack(&mut self, ack: &AckSample) {
         if let Some(rtt) = ack.rtt {
@@ -148,6 +169,7 @@ mod tests {
     use super::*;
     use crate::CcName;
     use crate::cc::Cc;
+    use lasthop_units::Duration;
 
     #[test]
     fn a_loss_without_a_queue_costs_a_fifth_and_with_one_a_half() {
@@ -182,6 +204,30 @@ mod tests {
         p.round();
         p.lose();
         assert_eq!(p.cc.cwnd(), 24.0, "four fifths of 31 is 24.8");
+    }
+
+    /// tcp_veno_cwnd_event: basertt = minrtt = 0x7fffffff, inc = 1; cntrtt runs on.
+    #[test]
+    fn idle_time_makes_linux_measure_the_base_anew() {
+        let start = TransmitStart { now: Instant::ZERO, idle: Duration::from_secs(1), app_limited: true };
+        for (reading, restart, base) in [
+            (CcReading::Linux, false, 150e3),
+            (CcReading::Linux, true, 150e3),
+            (CcReading::Paper, false, 100e3),
+            (CcReading::Ns3, true, 100e3),
+        ] {
+            let mut v = Veno::new(&linux_with(|c| c.readings.cc_reading = reading));
+            v.set_cwnd(50.0);
+            (v.base, v.samples, v.every_other) = (100e3, 3, false);
+            if restart {
+                v.on_idle_restart(Instant::ZERO, 50.0);
+            } else {
+                v.on_transmit_start(&start);
+            }
+            assert_eq!((v.samples, v.every_other), (3, reading == CcReading::Linux));
+            v.on_ack(&AckSample { cwnd_limited: false, ..ack_at(1, 0, 150) });
+            assert_eq!(v.base, base, "{reading:?}");
+        }
     }
 
     #[test]

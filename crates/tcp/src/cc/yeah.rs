@@ -8,8 +8,10 @@
 use super::window::{Round, Window, has_window};
 use super::{
     AckSample, CaState, Congestion, CongestionControl, Established, Needs, Observer, Parameter, Row,
+    TransmitStart,
 };
 use crate::config::{CcReading, Config};
+use lasthop_units::Instant;
 
 /// Segments that may queue.
 const ALPHA: f64 = 80.0;
@@ -51,7 +53,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter { name: "rho", default: "16", unit: "rounds", source: "Linux TCP_YEAH_RHO" },
     Parameter { name: "zeta", default: "50", unit: "rounds", source: "Linux TCP_YEAH_ZETA" },
 ];
-pub(super) const DIFFERS: &str = "As Linux. ns-3 (`cc_reading = ns3`, in ns3-3.28): its 1/phy is a division of integers, 0, so that \
+pub(super) const DIFFERS: &str = "As Linux; with `cc_reading = linux` idle times end the base round trip, too. ns-3 (`cc_reading = ns3`, in ns3-3.28): its 1/phy is a division of integers, 0, so that \
      any queueing delay means slow mode. INET has none.";
 
 pub(super) const ROW: Row = Row {
@@ -79,6 +81,9 @@ pub struct Yeah {
     fast_rounds: u32,
     /// The part of the base that the queueing delay may have: 1/PHY, or ns-3's 0.
     part: f64,
+    nxt: u64,
+    /// As Linux has it.
+    linux: bool,
 }
 
 impl Yeah {
@@ -96,6 +101,8 @@ impl Yeah {
             slow_rounds: 0,
             fast_rounds: 0,
             part: if config.readings.cc_reading == CcReading::Ns3 { 0.0 } else { 1.0 / PHY },
+            nxt: 0,
+            linux: config.readings.cc_reading == CcReading::Linux,
         }
     }
 
@@ -123,6 +130,16 @@ impl Yeah {
         self.round.begin(nxt);
         self.samples = 0;
         self.round_min = f64::INFINITY;
+    }
+
+    /// tcp_vegas_cwnd_event, which tcp_yeah.c uses: after idle times (CA_EVENT_TX_START,
+    /// CA_EVENT_CWND_RESTART) the path is measured anew; YeAH's own variables stay.
+    fn forget_path(&mut self) {
+        if self.linux {
+            self.base = f64::INFINITY;
+            self.paused = false;
+            self.begin_round(self.nxt);
+        }
     }
 
     fn slow_round(&mut self, queue: f64) {
@@ -158,9 +175,18 @@ impl CongestionControl for Yeah {
     has_window!();
     fn on_established(&mut self, e: &Established) {
         self.w.open(e);
+        self.nxt = e.nxt;
         self.round.begin(e.nxt);
     }
+    fn on_transmit_start(&mut self, _: &TransmitStart) {
+        self.forget_path();
+    }
+    fn on_idle_restart(&mut self, _: Instant, segments: f64) {
+        self.forget_path();
+        self.w.set(segments);
+    }
     fn on_ack(&mut self, ack: &AckSample) {
+        self.nxt = ack.nxt;
         if let Some(rtt) = ack.rtt {
             let rtt = rtt.as_micros() as f64 + 1.0;
             self.base = self.base.min(rtt);
@@ -225,6 +251,7 @@ impl CongestionControl for Yeah {
 mod tests {
     use super::super::testing::*;
     use super::*;
+    use lasthop_units::Duration;
 
     fn yeah(cwnd: f64, base: f64, rtt: f64) -> Yeah {
         let mut y = Yeah::new(&linux_like());
@@ -259,6 +286,33 @@ mod tests {
             y.part = Yeah::new(&linux_with(|c| c.readings.cc_reading = reading)).part;
             y.end_of_round();
             assert_eq!(y.slow_rounds, slow, "{reading:?}, {rtt} us");
+        }
+    }
+
+    /// tcp_vegas_init by tcp_vegas_cwnd_event: baseRTT 0x7fffffff, cntRTT 0, beg_snd_nxt = snd_nxt;
+    /// doing_reno_now, lastQ and reno_count stay.
+    #[test]
+    fn idle_time_makes_linux_measure_the_base_anew() {
+        let start = TransmitStart { now: Instant::ZERO, idle: Duration::from_secs(1), app_limited: true };
+        for (reading, restart) in [
+            (CcReading::Linux, false),
+            (CcReading::Linux, true),
+            (CcReading::Paper, false),
+            (CcReading::Ns3, true),
+        ] {
+            let mut y = yeah(100.0, 1e5, 1e5);
+            (y.linux, y.nxt) = (Yeah::new(&linux_with(|c| c.readings.cc_reading = reading)).linux, 900);
+            (y.last_queue, y.slow_rounds, y.reno) = (7.0, 3, 20.0);
+            if restart {
+                y.on_idle_restart(Instant::ZERO, 100.0);
+            } else {
+                y.on_transmit_start(&start);
+            }
+            y.on_ack(&AckSample { una: 900, nxt: 2000, ..ack_at(1, 0, 150) });
+            let linux = reading == CcReading::Linux;
+            // Without the event the ACK of 900 ends the round, without delay: fast mode.
+            assert_eq!((y.base, y.samples), if linux { (150_001.0, 1) } else { (1e5, 0) }, "{reading:?}");
+            assert_eq!((y.slow_rounds, y.reno), if linux { (3, 20.0) } else { (0, 20.0) });
         }
     }
 

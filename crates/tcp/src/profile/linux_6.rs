@@ -83,7 +83,7 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("ecn", "net.ipv4.tcp_ecn 2"),
     ("accecn_option", "net.ipv4.tcp_ecn_option 2, from 6.18 on: 6.1 has no accurate ECN"),
     ("hystart", "tcp_cubic.c: hystart 1, hystart_detect 3"),
-    ("cc_reading", "tcp_hybla.c, tcp_lp.c"),
+    ("cc_reading", "tcp_hybla.c, tcp_lp.c, tcp_veno.c, tcp_yeah.c"),
     ("westwood_reading", "tcp_westwood.c"),
     ("vegas_reading", "tcp_vegas.c"),
     ("vegas_alpha", "tcp_vegas.c: alpha 2"),
