@@ -619,6 +619,31 @@ fn idle_time_does_not_change_the_window_of_bbr() {
     }
 }
 
+/// dctcp_state: entering Recovery from CWR is a loss, too (dctcp_react_to_loss, ssthresh =
+/// max(cwnd / 2, 2)), and tcp_enter_recovery does not call tcp_init_cwnd_reduction then: prior_cwnd
+/// stays 20, prr_delivered and prr_out go on.
+#[test]
+fn a_loss_in_cwr_halves_dctcps_window_and_prr_goes_on() {
+    let ecn = EcnOptions { ecn: Some(EcnMode::On), ..EcnOptions::default() };
+    let o = Options { cc: Some(CcName::Dctcp), ecn, ..Options::default() };
+    let mut s = Script::new(o, 20, 1000);
+    s.until(200);
+    // alpha is 1: ssthresh = 20 - (20 * 1024 >> 11) = 10. Delivered 2: ceil(2 * 10 / 20) - 0 = 1.
+    assert_eq!(s.ack_with(Flags::ACK | Flags::ECE, 2, &[], 0), ["20"]);
+    assert_eq!(s.window(), (19.0, 10.0, "cwr"));
+    // Segment 2 is lost. Delivered 3: ceil(1.5) - 1 = 1; 4: 2 - 2 = 0, and 18 are in flight.
+    assert_eq!(s.ack(2, &[(3, 4)], 0), ["21"]);
+    assert!(s.ack(2, &[(3, 5)], 0).is_empty());
+    assert_eq!(s.window(), (18.0, 10.0, "cwr"));
+    // The third: ssthresh = 18 / 2. Delivered 5: ceil(5 * 9 / 20) - 2 = 1, beside 16 in flight.
+    assert_eq!(s.ack(2, &[(3, 6)], 0), ["2"]);
+    assert_eq!(s.window(), (17.0, 9.0, "recovery"));
+    // ceil(9 n / 20) increases at 7, 9, 12, 14 and 16 delivered. From 18 anew it would be
+    // ceil(n / 2), at every second one.
+    let sent: Vec<u32> = (7..19).filter(|&n| !s.ack(2, &[(3, n)], 0).is_empty()).map(|n| n - 1).collect();
+    assert_eq!(sent, [7, 9, 12, 14, 16]);
+}
+
 /// A round trip of 0.4 ms. A segment that was sent twice is timed by the timestamp that its ACK
 /// echoes, whose clock has ticks of 1 ms: an echo within one tick is 1 ms old (Linux 6.1,
 /// `tcp_ack_update_rtt`), so the smallest round trip stays that of the segments sent once.

@@ -58,7 +58,7 @@ macro_rules! congestion_control {
                 }
                 /// A loss within the reduction that a mark began costs one of its own. Linux'
                 /// `tcp_enter_recovery` has none; a control whose marks cost little needs it
-                /// (RFC 9331 section 4.3).
+                /// (RFC 9331 section 4.3, RFC 8257 section 3.5).
                 fn answers_loss_in_cwr(&self) -> bool {
                     false
                 }

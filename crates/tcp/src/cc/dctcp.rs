@@ -80,6 +80,11 @@ impl CongestionControl for Dctcp {
     fn on_timeout(&mut self, c: &Congestion) {
         self.w.timeout(c.flight / 2.0, c.repeated);
     }
+    /// RFC 8257 section 3.5; Linux' dctcp_state answers the entry into Recovery from CWR, too
+    /// (dctcp_react_to_loss).
+    fn answers_loss_in_cwr(&self) -> bool {
+        true
+    }
     fn observe(&self, o: &mut Observer<'_>) {
         self.share.observe(o, "dctcp.alpha");
     }

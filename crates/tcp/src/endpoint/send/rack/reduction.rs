@@ -47,7 +47,13 @@ impl LossRecovery<'_> {
         self.fly.rack.high = self.seq.max;
         self.fly.tlp.outstanding = None;
         // A loss within a reduction does not cause a second one.
-        if self.fly.cc.answers_loss_in_cwr() || self.fly.recovery.state() != CaState::Cwr {
+        let answers = self.fly.cc.answers_loss_in_cwr();
+        let in_cwr = self.fly.recovery.state() == CaState::Cwr;
+        if in_cwr && answers && !self.fly.cc.rules_recovery() {
+            // tcp_enter_recovery: PRR goes on with its counts towards a lower threshold.
+            self.fly.cc.on_congestion(&self.congestion_now(false));
+            self.fly.cc.set_cwnd(prior.0);
+        } else if !in_cwr || answers {
             self.fly.cc.on_congestion(&self.congestion_now(false));
             self.fly.reduction.prr = Prr::begin(prior.0.floor());
             self.fly.reduction.halving = false;
