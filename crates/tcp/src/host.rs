@@ -76,6 +76,12 @@ pub struct Host {
     /// window, and ssthresh keeps three quarters of it (Linux' tcp_cwnd_restart). Otherwise the
     /// window is the restart window at once and ssthresh stays (RFC 5681 section 4.1).
     pub idle_halves_window: bool,
+    /// After a SYN that was sent more than once the first round trip is the age of the echoed
+    /// timestamp, and the initial window is one segment only after two retransmissions of which the
+    /// timer caused one, unless the echo is that of the original (Linux' tcp_ack_update_rtt,
+    /// tcp_try_undo_spurious_syn, tcp_init_transfer). Otherwise there is no sample (RFC 6298
+    /// section 3), and a window that is not set is one segment (RFC 5681 section 3.1).
+    pub times_repeated_syn: bool,
 }
 
 /// The effect of a segment without SYN and RST in TIME-WAIT.
@@ -175,6 +181,7 @@ impl Host {
         whole_first_window: false,
         fin_discards_dsack: false,
         idle_halves_window: false,
+        times_repeated_syn: false,
     };
 
     /// 4.4BSD's choices, as FreeBSD has them.
@@ -199,6 +206,7 @@ impl Host {
         whole_first_window: true,
         fin_discards_dsack: true,
         idle_halves_window: true,
+        times_repeated_syn: true,
         ..Host::PLAIN
     };
 }

@@ -212,7 +212,8 @@ pub struct Congestion {
 pub struct Established {
     /// When the handshake was done.
     pub now: Instant,
-    /// The handshake's round trip, if the SYN was sent once.
+    /// The handshake's round trip, if it was measured: the SYN was sent once, or timestamps tell
+    /// which one was answered (Linux).
     pub rtt: Option<Duration>,
     /// The initial window \[segments\].
     pub initial_window: f64,

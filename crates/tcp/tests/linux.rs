@@ -644,6 +644,89 @@ fn a_loss_in_cwr_halves_dctcps_window_and_prr_goes_on() {
     assert_eq!(sent, [7, 9, 12, 14, 16]);
 }
 
+/// An endpoint of `linux-6`, client or server, whose SYN or SYN-ACK left at 0 ms and, by its timer,
+/// at each of `again` [ms], answered at `at` with the echo of what left at `echo` (`None`: without
+/// timestamps). Window, smoothed round trip [ms] and timeout [ms].
+fn handshake(server: bool, again: &[u64], at: u64, echo: Option<u64>) -> (f64, Option<u64>, u64) {
+    let ms = Instant::from_millis;
+    let mut e = Endpoint::new(Options { profile: Profile::Linux6, ..reno() }.resolve().unwrap(), ISN);
+    let drain = |e: &mut Endpoint, at| std::iter::from_fn(|| e.poll_transmit(ms(at))).count();
+    let syn = Segment {
+        seq: PEER - 1,
+        flags: Flags::SYN,
+        window: 60_000,
+        syn: SynOptions::new(Some(1460), None, true),
+        timestamps: echo.map(|_| Timestamps { value: 1, echo: 0 }),
+        ..Segment::default()
+    };
+    if server {
+        e.listen();
+        e.handle_segment(ms(0), &syn);
+    } else {
+        e.connect(ms(0));
+    }
+    assert_eq!(drain(&mut e, 0), 1);
+    for &at in again {
+        assert_eq!(e.poll_at(), Some(ms(at)));
+        e.on_time(ms(at));
+        assert_eq!(drain(&mut e, at), 1);
+    }
+    let timestamps = echo.map(|t| Timestamps { value: 2, echo: t as u32 + 1 });
+    let flags = Flags::ACK | if server { Flags::default() } else { Flags::SYN };
+    let seq = if server { PEER } else { PEER - 1 };
+    let syn_options = if server { SynOptions::NONE } else { syn.syn };
+    e.handle_segment(ms(at), &Segment { seq, ack: ISN + 1, flags, timestamps, syn: syn_options, ..syn });
+    let i = e.info();
+    let millis = |d: Duration| d.as_nanos() / 1_000_000;
+    (i.snd_cwnd, i.rtt.map(millis), millis(i.rto))
+}
+
+/// Timers of 1 s and 2 s fire at 1024 and 3072 ms. tcp_ack_update_rtt: the round trip of a repeated
+/// SYN or SYN-ACK is the age of the echo, RTO = srtt + max(4 rtt / 2, 200 ms); tcp_init_metrics:
+/// 3 s where there is none. tcp_init_transfer: one segment for total_retrans > 1 && undo_marker,
+/// which the echo of the original clears (tcp_try_undo_spurious_syn).
+#[test]
+fn a_repeated_syn_is_timed_by_the_echo_and_costs_the_window_after_two_retransmissions() {
+    for server in [false, true] {
+        let at = |again: &[u64], at, echo| handshake(server, again, at, echo);
+        assert_eq!(at(&[], 50, None), (10.0, Some(50), 250));
+        assert_eq!(at(&[1024], 1074, Some(1024)), (10.0, Some(50), 250), "server: {server}");
+        assert_eq!(at(&[1024], 1074, Some(0)), (10.0, Some(1074), 3222), "server: {server}");
+        assert_eq!(at(&[1024], 1074, None), (10.0, None, 3000), "server: {server}");
+        let two = [1024, 3072];
+        assert_eq!(at(&two, 3122, Some(3072)), (1.0, Some(50), 250), "server: {server}");
+        assert_eq!(at(&two, 3122, Some(1024)), (1.0, Some(2098), 6294), "server: {server}");
+        assert_eq!(at(&two, 3122, Some(0)), (10.0, Some(3122), 9366), "server: {server}");
+        assert_eq!(at(&two, 3122, None), (1.0, None, 3000), "server: {server}");
+    }
+}
+
+/// tcp_check_req repeats the SYN-ACK for a repeated SYN and counts it in num_retrans, but only the
+/// timer counts num_timeout, without which tcp_create_openreq_child sets no undo_marker.
+#[test]
+fn syn_acks_repeated_without_a_timeout_do_not_cost_the_window() {
+    let ms = Instant::from_millis;
+    let mut e = Endpoint::new(Options { profile: Profile::Linux6, ..reno() }.resolve().unwrap(), ISN);
+    e.listen();
+    let syn = Segment {
+        seq: PEER - 1,
+        flags: Flags::SYN,
+        window: 60_000,
+        syn: SynOptions::new(Some(1460), None, true),
+        timestamps: Some(Timestamps { value: 1, echo: 0 }),
+        ..Segment::default()
+    };
+    for at in [0, 100, 200] {
+        e.handle_segment(ms(at), &syn);
+        assert_eq!(std::iter::from_fn(|| e.poll_transmit(ms(at))).count(), 1);
+    }
+    let timestamps = Some(Timestamps { value: 2, echo: 201 });
+    let ack =
+        Segment { seq: PEER, ack: ISN + 1, flags: Flags::ACK, timestamps, syn: SynOptions::NONE, ..syn };
+    e.handle_segment(ms(250), &ack);
+    assert_eq!((e.info().snd_cwnd, e.info().rtt), (10.0, Some(Duration::from_millis(50))));
+}
+
 /// A round trip of 0.4 ms. A segment that was sent twice is timed by the timestamp that its ACK
 /// echoes, whose clock has ticks of 1 ms: an echo within one tick is 1 ms old (Linux 6.1,
 /// `tcp_ack_update_rtt`), so the smallest round trip stays that of the segments sent once.

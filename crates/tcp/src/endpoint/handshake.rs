@@ -5,6 +5,7 @@ use lasthop_units::Instant;
 use super::connection::Connection;
 use super::meters::Event;
 use super::receive::Receiver;
+use super::rtt::echoed_time;
 use super::send::Sender;
 use super::timers::Timer;
 use crate::cc::{CongestionControl, Established};
@@ -20,6 +21,7 @@ pub(super) struct Handshake {
     /// It waits to leave.
     pub due: bool,
     sent_at: Instant,
+    first_sent_at: Instant,
     transmissions: u32,
     /// Octets of data that the peer's SYN carried, until the connection is established.
     text: u32,
@@ -85,6 +87,9 @@ impl Handshake {
         self.due = false;
         self.transmissions += 1;
         self.sent_at = now;
+        if self.transmissions == 1 {
+            self.first_sent_at = now;
+        }
         send.last_sent = now;
         c.meters.counters.segments_sent += 1;
         c.meters.counters.retransmitted_segments += u64::from(self.transmissions > 1);
@@ -165,20 +170,17 @@ impl Handshake {
         send.fly.recovery.board_mut().advance(send.seq.una);
         *send.fly.rack = Rack::default();
         c.timers.stop(Timer::Retransmission);
-        send.unanswered.timeouts = 0;
-        let once = self.transmissions == 1;
-        if once {
-            // RFC 6298: the handshake gives the first sample; Karn's rule excludes a repeated SYN.
-            c.rtt.sample(&mut c.meters, now, self.sent_at, 1);
-        } else {
-            c.rtt.rto.start_conservatively();
+        let timed_out = std::mem::take(&mut send.unanswered.timeouts) > 0;
+        let answered = self.answered(c, now, seg);
+        match answered {
+            Some(sent_at) => c.rtt.sample(&mut c.meters, now, sent_at, 1),
+            None => c.rtt.rto.start_conservatively(),
         }
-        // RFC 5681 section 3.1: a lost SYN means an initial window of one segment.
-        let reduced = !once && c.config.window.initial_window.is_none();
+        let reduced = self.reduces_window(c, seg, timed_out);
         let mss = c.negotiated.mss;
         send.fly.cc.on_established(&Established {
             now,
-            rtt: once.then(|| now.since(self.sent_at)),
+            rtt: answered.map(|sent_at| now.since(sent_at)),
             initial_window: if reduced { 1.0 } else { c.config.initial_window_segments(mss) },
             nxt: send.seq.nxt,
             mss,
@@ -195,6 +197,30 @@ impl Handshake {
         }
         send.seq.take_close(c);
         send.update_timers(c, now);
+    }
+
+    /// When the SYN was sent that `seg` answers, if that is known. RFC 6298: the handshake gives
+    /// the first sample; Karn's rule excludes a repeated SYN. tcp_ack_update_rtt takes the
+    /// timestamp then.
+    fn answered(&self, c: &Connection, now: Instant, seg: &Segment) -> Option<Instant> {
+        match self.transmissions {
+            1 => Some(self.sent_at),
+            _ if c.config.host.times_repeated_syn => echoed_time(c.negotiated.timestamps, now, seg),
+            _ => None,
+        }
+    }
+
+    /// The initial window is one segment.
+    fn reduces_window(&self, c: &Connection, seg: &Segment, timed_out: bool) -> bool {
+        if c.config.host.times_repeated_syn {
+            // tcp_try_undo_spurious_syn: the original arrived.
+            let original = timestamp(self.first_sent_at);
+            let spurious = c.negotiated.timestamps && seg.timestamps.is_some_and(|t| t.echo == original);
+            // tcp_init_transfer: total_retrans > 1 && undo_marker.
+            return self.transmissions > 2 && timed_out && !spurious;
+        }
+        // RFC 5681 section 3.1: a lost SYN means an initial window of one segment.
+        self.transmissions > 1 && c.config.window.initial_window.is_none()
     }
 
     /// Data that came with the SYN. A FIN that came with it (T/TCP, Historic by RFC 6247) is left

@@ -9,7 +9,13 @@ use crate::jiffies::Wheel;
 
 pub(super) const CONFIG: Config = Config {
     profile: Profile::Linux2626,
-    host: Host { loss_probes: false, acks: AckRule::Octets, wheel: Wheel::Jiffies, ..Host::LINUX },
+    host: Host {
+        loss_probes: false,
+        acks: AckRule::Octets,
+        wheel: Wheel::Jiffies,
+        times_repeated_syn: false,
+        ..Host::LINUX
+    },
     window: WindowConfig { initial_window: Some(3), ..linux_6::CONFIG.window },
     buffers: BufferConfig {
         receive_buffer: 4 * 1024 * 1024,
