@@ -71,6 +71,11 @@ pub struct Cubic {
     paced: bool,
     /// W_max; 0 before the first loss.
     w_max: f64,
+    /// The window before the last reduction, whatever fast convergence makes of W_max (RFC 9438
+    /// section 4.3).
+    cwnd_prior: f64,
+    /// No congestion avoidance has begun since the last timeout (RFC 9438 section 4.8).
+    after_timeout: bool,
     epoch: Option<Epoch>,
     min_rtt: Option<Duration>,
     last_cut: Option<Instant>,
@@ -122,6 +127,8 @@ impl Cubic {
             exit: SlowStartExit::new(config.readings.hystart),
             paced: config.growth.pacing,
             w_max: 0.0,
+            cwnd_prior: 0.0,
+            after_timeout: false,
             epoch: None,
             min_rtt: None,
             last_cut: None,
@@ -140,6 +147,8 @@ impl Cubic {
         if self.config.reading == CubicReading::Linux {
             self.w_max = self.w_max.floor();
         }
+        self.cwnd_prior = window;
+        self.after_timeout = false;
         self.epoch = None;
         window * beta
     }
@@ -155,8 +164,12 @@ impl Cubic {
         }
     }
 
-    fn begin_epoch(&self, ack: &AckSample) -> Epoch {
+    fn begin_epoch(&mut self, ack: &AckSample) -> Epoch {
         let cwnd = self.w.cwnd;
+        if std::mem::take(&mut self.after_timeout) {
+            // RFC 9438 section 4.8: K = 0 and W_max = cwnd in the first stage after a timeout.
+            self.w_max = cwnd;
+        }
         let above = self.w_max <= cwnd;
         let linux = self.config.reading == CubicReading::Linux;
         Epoch {
@@ -166,7 +179,7 @@ impl Cubic {
             k: if above { 0.0 } else { cubic_k(self.config.c, self.w_max, cwnd) },
             reno: cwnd,
             reno_counted: 0.0,
-            cwnd_prior: self.w_max,
+            cwnd_prior: self.cwnd_prior,
             per: f64::INFINITY,
             computed: None,
             friendly: false,
@@ -322,13 +335,20 @@ impl CongestionControl for Cubic {
     }
 
     fn on_timeout(&mut self, c: &Congestion) {
+        let prior = self.cwnd_prior;
         let to = self.after_cut(c.flight);
         self.w.timeout(to, c.repeated);
         self.last_cut = None;
+        if c.repeated {
+            // ssthresh is not set again: "the time of setting ssthresh most recently" stays.
+            self.cwnd_prior = prior;
+        }
         if self.config.reading == CubicReading::Linux {
             // Linux resets everything.
             self.w_max = 0.0;
             self.min_rtt = None;
+        } else {
+            self.after_timeout = true;
         }
         self.exit.restart(c.now, self.nxt);
     }
@@ -437,6 +457,43 @@ mod tests {
         off.on_congestion(&congestion(100.0));
         off.on_congestion(&congestion(80.0));
         assert_eq!(off.w_max, 80.0);
+    }
+
+    /// RFC 9438 section 4.8: in the first congestion avoidance stage after a timeout K is 0, W_max
+    /// and W_est are cwnd at its beginning. 100 segments: ssthresh 70, where the stage begins.
+    /// Section 4.7 for the loss after it: 70 is not below W_max = 70, so W_max stays 70.
+    #[test]
+    fn the_first_stage_after_a_timeout_has_its_plateau_at_its_beginning() {
+        let mut c = cubic(Options::default());
+        c.on_timeout(&congestion(100.0));
+        assert_eq!((c.cwnd(), c.ssthresh()), (1.0, 70.0));
+        c.on_timeout(&Congestion { repeated: true, ..congestion(1.0) });
+        c.w.set(70.0);
+        let e = c.begin_epoch(&ack_at(1, 1000, 100));
+        assert_eq!((e.origin, e.k, e.reno, e.cwnd_prior), (70.0, 0.0, 70.0, 100.0));
+        c.on_congestion(&congestion(70.0));
+        assert_eq!((c.w_max, c.cwnd()), (70.0, 49.0));
+        // K = cbrt((70 - 49) / 0.4) again.
+        let e = c.begin_epoch(&ack_at(1, 2000, 100));
+        assert!((e.k - cubic_k(0.4, 70.0, 49.0)).abs() < 1e-9);
+        assert_eq!(e.origin, 70.0);
+    }
+
+    /// RFC 9438 section 4.3: alpha is 1 once W_est has reached cwnd_prior, "just before cwnd was
+    /// reduced in the last congestion event": 80, not the 80 * (1 + 0.7) / 2 = 68 of section 4.7.
+    #[test]
+    fn the_friendly_pace_ends_at_the_window_before_the_cut() {
+        let mut c = cubic(Options::default());
+        c.on_congestion(&congestion(100.0));
+        c.on_congestion(&congestion(80.0));
+        assert_eq!((c.w_max, c.cwnd()), (68.0, 56.0));
+        let mut e = c.begin_epoch(&ack_at(1, 0, 100));
+        // One segment delivered of 56: 3 * 0.3 / 1.7 / 56 below 80, 1 / 56 from there on.
+        for (reno, alpha) in [(70.0, 0.9 / 1.7), (79.9, 0.9 / 1.7), (80.0, 1.0)] {
+            e.reno = reno;
+            c.rfc_divisor(&mut e, &ack_at(1, 0, 100), 1.0);
+            assert!((e.reno - reno - alpha / 56.0).abs() < 1e-9, "{reno}");
+        }
     }
 
     #[test]
