@@ -319,6 +319,51 @@ fn timestamps_undo_a_timeout_at_the_first_ack() {
 }
 
 #[test]
+fn a_spurious_timeout_after_a_mark_restores_no_window() {
+    let ecn = Options { ecn: EcnOptions { ecn: Some(EcnMode::On), ..reno().ecn }, ..reno() };
+    let mut s = Script::new(ecn, 20, 1000);
+    s.until(200);
+    for n in 2..=4 {
+        s.ack(0, &[(1, n)], 0);
+    }
+    s.until(300);
+    s.ack(22, &[], 0);
+    // A recovery from a window of 20 has ended; its ACK counts as 18 of 10.
+    assert_eq!(s.window(), (11.0, 10.0, "open"));
+    s.until(400);
+    s.ack_with(Flags::ACK | Flags::ECE, 23, &[], 0);
+    assert_eq!((s.window().1.floor(), s.window().2), (5.0, "cwr"));
+    // tcp_enter_cwr sets prior_ssthresh = 0 and undo_marker = 0. tcp_enter_loss cuts nothing in CWR,
+    // so that it does not call tcp_init_undo. F-RTO's tcp_try_undo_loss then opens the state, and
+    // tcp_undo_cwnd_reduction restores nothing. The two segments of the ACK make 1 + 2 of the window
+    // (tcp_slow_start).
+    let out = s.until(1000);
+    assert!(out.iter().any(|sent| sent.starts_with("23@")), "{out:?}");
+    assert_eq!((s.window().0, s.window().2), (1.0, "loss"));
+    s.ack(25, &[], 0);
+    assert_eq!((s.window().0, s.window().2), (3.0, "open"));
+    assert_eq!((s.e.counters().undone, s.e.counters().spurious_timeouts), (0, 1));
+}
+
+#[test]
+fn a_recovery_with_a_mark_restores_no_window() {
+    // tcp_fastretrans_alert, A: "ECE, hence prohibit cwnd undoing": prior_ssthresh = 0. The DSACK
+    // ends the recovery all the same (tcp_try_undo_dsack). tcp_cwnd_reduction at the ACK before: 6 in
+    // flight, 4 delivered, 1 sent: 6 + ceil(4 * 5 / 10) - 1 = 7.
+    let ecn = Options { ecn: EcnOptions { ecn: Some(EcnMode::On), ..reno().ecn }, ..reno() };
+    let mut s = Script::new(ecn, 10, 1000);
+    s.until(200);
+    for n in 2..=4 {
+        s.ack(0, &[(1, n)], 0);
+    }
+    s.until(210);
+    s.ack_with(Flags::ACK | Flags::ECE, 6, &[], 0);
+    s.until(300);
+    s.ack(8, &[(0, 1)], 0);
+    assert_eq!((s.window(), s.e.counters().undone), ((7.0, 5.0, "open"), 0));
+}
+
+#[test]
 fn a_duplicate_report_undoes_a_spurious_fast_retransmit() {
     let mut s = Script::new(reno(), 10, 1000);
     s.until(200);

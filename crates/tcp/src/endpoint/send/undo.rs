@@ -9,13 +9,14 @@ pub struct Undo {
     resent: Option<u32>,
     /// The first retransmission's timestamp clock.
     pub first_resent: Option<u32>,
-    /// cwnd and ssthresh before the reduction.
-    pub prior: (f64, f64),
+    /// cwnd and ssthresh before the reduction; `None` (prior_ssthresh 0) if congestion is certain, so
+    /// that nothing is restored.
+    pub prior: Option<(f64, f64)>,
 }
 
 impl Undo {
     /// A reduction begins, with this number of retransmissions in flight.
-    pub fn begin(&mut self, resent: u32, una: u64, prior: (f64, f64)) {
+    pub fn begin(&mut self, resent: u32, una: u64, prior: Option<(f64, f64)>) {
         self.una = Some(una);
         self.resent = (resent > 0).then_some(resent);
         self.prior = prior;

@@ -67,6 +67,12 @@ impl LossRecovery<'_> {
         let late = self.fly.undo.is_late(echo);
         let hold = self.judge_timeout(a, d);
         let before = self.fly.recovery.state();
+        let marked =
+            self.conn.ecn.settle(&self.conn.negotiated, &mut self.conn.meters.counters, before, d.octets);
+        if self.conn.ecn.signals_congestion() {
+            // "ECE, hence prohibit cwnd undoing, the reduction is required" (tcp_fastretrans_alert).
+            self.fly.undo.prior = None;
+        }
         match before {
             CaState::Recovery if self.seq.una >= self.fly.rack.high => self.end_recovery(late),
             // "CWR is to be held something *above* high_seq is ACKed" (tcp_fastretrans_alert).
@@ -75,12 +81,6 @@ impl LossRecovery<'_> {
             CaState::Loss => self.after_timeout(d, late),
             _ => {}
         }
-        let marked = self.conn.ecn.settle(
-            &self.conn.negotiated,
-            &mut self.conn.meters.counters,
-            self.fly.recovery.state(),
-            d.octets,
-        );
         let rack_moved = self.fly.rack.take_advanced();
         let judging = self.fly.frto.watch.is_some();
         if (rack_moved || self.fly.rack.lost > 0) && !judging {

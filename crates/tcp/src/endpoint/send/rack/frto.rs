@@ -32,7 +32,8 @@ impl LossRecovery<'_> {
             || self.seq.una == self.fly.rack.high
             || (watched || state == CaState::Loss) && !repeated;
         let window = self.fly.cc.cwnd().floor();
-        let prior = if cuts { (self.fly.cc.cwnd(), self.fly.cc.ssthresh()) } else { self.fly.undo.prior };
+        let prior =
+            if cuts { Some((self.fly.cc.cwnd(), self.fly.cc.ssthresh())) } else { self.fly.undo.prior };
         if cuts {
             // The window of a timeout while another one is being checked is too large: ssthresh is
             // that of two segments.
@@ -129,8 +130,9 @@ impl LossRecovery<'_> {
         }
         let recovered = self.seq.una >= self.fly.rack.high;
         if self.fly.frto.looking {
-            if d.original && undoable {
-                // Step 3b: segments sent before the timeout arrive after it.
+            if d.original {
+                // Step 3b: segments sent before the timeout arrive after it (tcp_try_undo_loss, with
+                // or without an undo_marker).
                 self.undo();
                 return;
             }

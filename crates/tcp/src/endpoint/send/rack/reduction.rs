@@ -27,6 +27,7 @@ impl LossRecovery<'_> {
 
     /// A reduction without a loss (tcp_enter_cwr): PRR reduces the window, and it cannot be undone.
     pub(super) fn enter_cwr(&mut self, signal: Signal) {
+        self.fly.undo.prior = None;
         if self.is_reducing() || self.fly.recovery.state() == CaState::Loss {
             return;
         }
@@ -42,7 +43,10 @@ impl LossRecovery<'_> {
     }
 
     pub(super) fn enter_recovery(&mut self) {
-        let prior = (self.fly.cc.cwnd(), self.fly.cc.ssthresh());
+        let window = self.fly.cc.cwnd();
+        // tcp_enter_recovery: a reduction that marks have caused is required.
+        let marked = self.fly.recovery.state() == CaState::Cwr || self.conn.ecn.signals_congestion();
+        let prior = (!marked).then(|| (window, self.fly.cc.ssthresh()));
         self.fly.undo.begin(self.fly.rack.resent, self.seq.una, prior);
         self.fly.rack.high = self.seq.max;
         self.fly.tlp.outstanding = None;
@@ -55,12 +59,12 @@ impl LossRecovery<'_> {
             self.fly.cc.set_cwnd(prior.0);
         } else if !in_cwr || answers {
             self.fly.cc.on_congestion(&self.congestion_now(false));
-            self.fly.reduction.prr = Prr::begin(prior.0.floor());
+            self.fly.reduction.prr = Prr::begin(window.floor());
             self.fly.reduction.halving = false;
             if self.conn.config.loss.window_reduction == WindowReduction::RateHalving
                 && !self.fly.cc.rules_recovery()
             {
-                self.fly.cc.set_cwnd(prior.0.floor());
+                self.fly.cc.set_cwnd(window.floor());
             }
         }
         self.conn.ecn.reduced();
@@ -97,18 +101,25 @@ impl LossRecovery<'_> {
         self.fly.recovery.set_state(CaState::Open);
     }
 
-    /// The reduction was spurious: restores the values before it.
+    /// The reduction was spurious: restores the values before it, if there are any
+    /// (tcp_undo_cwnd_reduction).
     pub(super) fn undo(&mut self) {
-        if self.fly.recovery.state() == CaState::Loss {
+        let timeout = self.fly.recovery.state() == CaState::Loss;
+        if timeout {
             self.fly.rack.unlose();
             self.conn.meters.counters.spurious_timeouts += 1;
-            self.conn.meters.counters.undone_timeouts += 1;
             self.conn.meters.emit(Event::SpuriousRto);
         }
-        self.conn.meters.counters.undone += 1;
-        let (cwnd, ssthresh) = self.fly.undo.prior;
-        self.fly.cc.on_undo(cwnd, ssthresh);
-        if self.conn.config.loss.window_reduction == WindowReduction::RateHalving {
+        let halves = self.conn.config.loss.window_reduction == WindowReduction::RateHalving;
+        if let Some((cwnd, ssthresh)) = self.fly.undo.prior {
+            self.conn.meters.counters.undone += 1;
+            self.conn.meters.counters.undone_timeouts += u64::from(timeout);
+            self.fly.cc.on_undo(cwnd, ssthresh);
+        } else if halves {
+            // tcp_undo_cwr of the older kernels.
+            self.fly.cc.set_cwnd(self.fly.cc.cwnd().floor().max(self.fly.cc.ssthresh()));
+        }
+        if halves {
             // tcp_moderate_cwnd: no burst of more than tcp_max_burst.
             let burst = f64::from(self.fly.rack.reordering.max(self.conn.config.loss.dup_threshold));
             self.fly
@@ -126,18 +137,17 @@ impl LossRecovery<'_> {
         let cut = self.seq.una >= self.fly.rack.high
             || matches!(state, CaState::Open | CaState::Disorder)
             || (state == CaState::Loss && !repeated);
-        let prior = if cut { (self.fly.cc.cwnd(), self.fly.cc.ssthresh()) } else { self.fly.undo.prior };
+        let prior = (self.fly.cc.cwnd(), self.fly.cc.ssthresh());
         self.fly.rack.lose_everything(reneged);
         if reneged {
             let (una, max) = (self.seq.una, self.seq.max);
             self.fly.recovery.board_mut().on_timeout(max, true);
             self.fly.recovery.board_mut().advance(una);
         }
+        // Without a cut of its own the timeout belongs to the reduction before it, which after a
+        // mark is none that can be undone (tcp_enter_loss).
         if cut {
-            self.fly.undo.una = None;
-        }
-        if self.fly.undo.una.is_none() || cut {
-            self.fly.undo.begin(self.fly.rack.resent, self.seq.una, prior);
+            self.fly.undo.begin(self.fly.rack.resent, self.seq.una, Some(prior));
         }
         let congestion = Congestion { loss: self.take_loss(), ..self.congestion_now(!cut) };
         self.fly.cc.on_timeout(&congestion);
