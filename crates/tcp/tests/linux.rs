@@ -318,6 +318,35 @@ fn timestamps_undo_a_timeout_at_the_first_ack() {
     assert!(s.window().0 >= 10.0);
 }
 
+/// A timeout of segment 0 of ten at 608 ms, after a probe with 10. F-RTO lets 11 and 12 out, whose
+/// SACKs let 1 and 2 out again at 808 ms, one millisecond apart.
+fn after_a_timeout() -> Script {
+    let mut s = Script::new(reno(), 10, 1000);
+    assert_eq!(s.until(610), ["10@304", "0@608"]);
+    s.until(708);
+    assert_eq!(s.ack(1, &[], 0), ["11", "12"]);
+    s.until(808);
+    assert_eq!(s.ack(1, &[(11, 12)], 0), ["1"]);
+    s.until(809);
+    assert_eq!(s.ack(1, &[(11, 13)], 0), ["2"]);
+    assert_eq!((s.window().1, s.window().2), (5.0, "loss"));
+    s
+}
+
+#[test]
+fn a_retransmission_that_is_lost_again_after_a_timeout_begins_a_recovery() {
+    // 1 left 1 ms before 2 did, which arrives after 100 ms: the waiting time of 1, RACK.rtt without a
+    // reordering window, is over. tcp_fastretrans_alert, TCP_CA_Loss: FLAG_LOST_RETRANS falls through
+    // to tcp_enter_recovery, which cuts ssthresh to half of the window of 2, at least 2, and
+    // tcp_cwnd_reduction lets one segment out, whatever is in flight.
+    let mut s = after_a_timeout();
+    s.until(909);
+    let window = s.window().0;
+    assert_eq!(s.ack(1, &[(2, 3), (11, 13)], 0), ["1"]);
+    assert_eq!((window, s.window().1, s.window().2), (2.0, 2.0, "recovery"));
+    assert_eq!(s.e.counters().fast_retransmits, 1);
+}
+
 #[test]
 fn a_spurious_timeout_after_a_mark_restores_no_window() {
     let ecn = Options { ecn: EcnOptions { ecn: Some(EcnMode::On), ..reno().ecn }, ..reno() };

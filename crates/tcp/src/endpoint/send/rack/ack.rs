@@ -83,10 +83,13 @@ impl LossRecovery<'_> {
         }
         let rack_moved = self.fly.rack.take_advanced();
         let judging = self.fly.frto.watch.is_some();
+        let resent = self.fly.rack.resent;
         if (rack_moved || self.fly.rack.lost > 0) && !judging {
             self.detect_losses();
         }
-        if !judging && !matches!(self.fly.recovery.state(), CaState::Recovery | CaState::Loss) {
+        // FLAG_LOST_RETRANS (tcp_identify_packet_loss).
+        let lost_again = self.fly.rack.resent < resent;
+        if !judging && self.may_enter_recovery(lost_again) {
             if self.fly.rack.lost > 0 {
                 self.enter_recovery();
             } else if self.conn.ecn.signals_congestion() && self.fly.recovery.state() != CaState::Cwr {

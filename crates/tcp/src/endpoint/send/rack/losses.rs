@@ -42,13 +42,12 @@ impl LossRecovery<'_> {
 
     /// The reordering window of the oldest segment in doubt has passed.
     pub(in crate::endpoint) fn reordering_timeout(&mut self) {
-        let before = self.fly.rack.lost;
+        let before = self.fly.rack.total_lost;
         self.detect_losses();
-        if self.fly.rack.lost > before
-            && !matches!(self.fly.recovery.state(), CaState::Recovery | CaState::Loss)
-        {
+        // Also after a timeout (tcp_rack_reo_timeout).
+        if self.fly.rack.total_lost > before && self.fly.recovery.state() != CaState::Recovery {
             self.enter_recovery();
-            let d = AckDigest::of_timer(self.fly.rack.total_lost);
+            let d = AckDigest::of_timer(before);
             self.reduce(&d);
         }
         // tcp_rack_reo_timeout detects losses once; the next ACK or the timeout detects further

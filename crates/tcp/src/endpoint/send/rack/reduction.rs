@@ -42,6 +42,19 @@ impl LossRecovery<'_> {
         self.fly.recovery.set_state(CaState::Cwr);
     }
 
+    /// Losses that an ACK has revealed may begin a recovery: not within one; after a timeout only if
+    /// a retransmission is lost again (tcp_fastretrans_alert, TCP_CA_Loss), which the older kernels
+    /// ignore.
+    pub(super) fn may_enter_recovery(&self, lost_again: bool) -> bool {
+        match self.fly.recovery.state() {
+            CaState::Open | CaState::Disorder | CaState::Cwr => true,
+            CaState::Recovery => false,
+            CaState::Loss => {
+                lost_again && self.conn.config.loss.window_reduction != WindowReduction::RateHalving
+            }
+        }
+    }
+
     pub(super) fn enter_recovery(&mut self) {
         let window = self.fly.cc.cwnd();
         // tcp_enter_recovery: a reduction that marks have caused is required.
@@ -50,6 +63,8 @@ impl LossRecovery<'_> {
         self.fly.undo.begin(self.fly.rack.resent, self.seq.una, prior);
         self.fly.rack.high = self.seq.max;
         self.fly.tlp.outstanding = None;
+        // REXMIT_LOST takes the place of REXMIT_NEW.
+        self.fly.frto.prefer_new = false;
         // A loss within a reduction does not cause a second one.
         let answers = self.fly.cc.answers_loss_in_cwr();
         let in_cwr = self.fly.recovery.state() == CaState::Cwr;
