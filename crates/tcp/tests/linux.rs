@@ -433,6 +433,47 @@ fn after_reordering_a_gap_is_waited_for() {
 }
 
 #[test]
+fn a_duplicate_without_reordering_does_not_widen_the_reordering_window() {
+    // The probe sends 9 again, whose original was only late: tcp_dsack_seen sets rack.dsack_seen only
+    // if reord_seen, and not for a probe (FLAG_DSACK_TLP).
+    let mut s = Script::new(reno(), 10, 10);
+    assert_eq!(s.until(309), ["9@304"]);
+    s.ack(10, &[], 0);
+    s.until(410);
+    s.ack(10, &[(9, 10)], 0);
+    assert_eq!(s.e.counters().dsacks_received, 1);
+    s.e.write(s.now, 10 * u64::from(MSS));
+    s.sent();
+    // As above, 310 ms later: tcp_rack_reo_wnd is one quarter of the smallest round trip.
+    s.until(510);
+    s.ack(10, &[(11, 13)], 0);
+    s.ack(13, &[], 0);
+    s.until(560);
+    for n in 15..=18 {
+        s.ack(13, &[(14, n)], 0);
+    }
+    assert_eq!(s.until(610).first().map(String::as_str), Some("13@588"));
+}
+
+#[test]
+fn duplicates_beyond_the_retransmissions_are_dubious() {
+    // tcp_dsack_seen returns 0 where dsack_dups > total_retrans. The first report comes before any
+    // retransmission, and counts: with the second one there are two for one retransmission, so that
+    // tcp_try_undo_dsack finds undo_retrans unchanged.
+    let mut s = Script::new(reno(), 10, 1000);
+    s.until(200);
+    s.ack(2, &[(0, 1)], 0);
+    for n in 4..=6 {
+        s.ack(2, &[(3, n)], 0);
+    }
+    assert_eq!((s.window().2, s.e.counters().retransmitted_segments), ("recovery", 1));
+    s.until(300);
+    s.ack(6, &[(2, 3)], 0);
+    assert_eq!((s.window().2, s.e.counters().undone), ("recovery", 0));
+    assert_eq!(s.e.counters().dsacks_received, 2);
+}
+
+#[test]
 fn a_coarser_clock_makes_the_same_timers_later() {
     // The reordering timer of the test before, armed at 250 ms for 27 ms. HZ 250, in jiffy 62: 7
     // jiffies, filed under jiffy 62 + 7 + 1 = 70, 280 ms. HZ 100, in jiffy 25: 3 jiffies, 25 + 3 +

@@ -65,6 +65,8 @@ pub struct Rack {
     reo_steps: u64,
     reo_raised_at: u64,
     reo_persist: u32,
+    /// Segments that the peer has reported as duplicates since the start (dsack_dups).
+    pub reported_again: u64,
 
     /// SND.NXT when recovery or loss began.
     pub high: u64,
@@ -96,6 +98,7 @@ impl Default for Rack {
             reo_steps: 1,
             reo_raised_at: 0,
             reo_persist: 0,
+            reported_again: 0,
             high: 0,
             delivered_at: Instant::ZERO,
             first_sent: Instant::ZERO,
@@ -105,6 +108,9 @@ impl Default for Rack {
         }
     }
 }
+
+/// TCP_RACK_RECOVERY_THRESH: recoveries for which the reordering window stays wider.
+const REO_PERSIST: u32 = 16;
 
 /// net.ipv4.tcp_max_reordering.
 const REORDERING_MAX: u64 = 300;
@@ -301,15 +307,20 @@ impl Rack {
     }
 
     /// RFC 8985 section 6.2 step 4: a DSACK widens the window, once per round trip; after 16
-    /// recoveries it resets.
+    /// recoveries it resets. Unlike the RFC, Linux ignores DSACKs before reordering was observed
+    /// (tcp_dsack_seen).
     pub fn note_dsack(&mut self, una: u64, nxt: u64) {
-        if una >= self.reo_raised_at {
+        if self.reordering_seen > 0 && una >= self.reo_raised_at {
             self.reo_steps = (self.reo_steps + 1).min(255);
             self.reo_raised_at = nxt;
-            self.reo_persist = 16;
+            self.reo_persist = REO_PERSIST;
         }
     }
-    /// A recovery has ended.
+    /// DSACKs undo a recovery, which lengthens the time with the wider window (tcp_try_undo_dsack).
+    pub fn note_undone_by_dsack(&mut self) {
+        self.reo_persist = (self.reo_persist + 1).min(REO_PERSIST);
+    }
+    /// A recovery has ended without having been undone (tcp_try_undo_recovery).
     pub fn note_recovered(&mut self) {
         self.reo_persist = self.reo_persist.saturating_sub(1);
         if self.reo_persist == 0 {
@@ -516,7 +527,12 @@ mod tests {
         assert_eq!(r.reo_wnd(true, 3, ms(40), ms(50)), ms(20));
         (0..9).for_each(|n| r.note_dsack(20_000 * (n + 1), 20_000 * (n + 1)));
         assert_eq!(r.reo_wnd(true, 3, ms(40), ms(50)), ms(50));
-        (0..16).for_each(|_| r.note_recovered());
+        // 15 recoveries, one that DSACKs undo, and two more: 16 - 15 + 1 - 2.
+        (0..15).for_each(|_| r.note_recovered());
+        r.note_undone_by_dsack();
+        r.note_recovered();
+        assert_eq!(r.reo_wnd(true, 3, ms(40), ms(50)), ms(50));
+        r.note_recovered();
         assert_eq!(r.reo_wnd(true, 3, ms(40), ms(50)), ms(10));
     }
 

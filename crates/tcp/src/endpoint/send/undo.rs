@@ -31,12 +31,12 @@ impl Undo {
         self.resent = Some(self.resent.unwrap_or(0) + 1);
     }
 
-    /// The peer reports a duplicate that begins at `start` (RFC 2883).
-    pub fn take_duplicate(&mut self, start: i64) {
+    /// The peer reports a duplicate of a number of segments that begins at `start` (RFC 2883).
+    pub fn take_duplicate(&mut self, start: i64, segments: u64) {
         if self.una.is_some_and(|una| start >= una as i64)
             && let Some(n) = self.resent.as_mut()
         {
-            *n = n.saturating_sub(1);
+            *n = n.saturating_sub(segments.min(u64::from(u32::MAX)) as u32);
         }
     }
 

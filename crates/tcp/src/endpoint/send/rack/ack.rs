@@ -5,6 +5,7 @@ use lasthop_units::Duration;
 
 use super::super::detector::{Ack, LossRecovery};
 use crate::cc::{AckSample, CongestionControl, Signal};
+use crate::config::LossDetection;
 use crate::endpoint::rtt::echoed_time;
 use crate::flight::Sent;
 use crate::recovery::{AckDigest, CaState, Delivered};
@@ -36,6 +37,26 @@ impl LossRecovery<'_> {
             d.news = true;
         }
         self.fly.rack.cut_before(after);
+    }
+
+    /// The peer reports a duplicate (tcp_dsack_seen, tcp_check_dsack).
+    pub(super) fn take_duplicate(&mut self, start: i64, end: i64, d: &mut AckDigest) {
+        let mut segments = 1;
+        if self.conn.config.loss.loss_detection != LossDetection::Fack {
+            segments = ((end - start) as u64).div_ceil(u64::from(self.conn.negotiated.mss).max(1));
+            self.fly.rack.reported_again += segments;
+            // More duplicates than retransmissions: the network has made them.
+            if self.fly.rack.reported_again > self.conn.meters.counters.retransmitted_segments {
+                return;
+            }
+        }
+        d.duplicate = true;
+        let probe = segments == 1 && self.fly.tlp.outstanding.is_some_and(|(high, _)| high as i64 == end);
+        self.fly.undo.take_duplicate(start, segments);
+        // A probe is sent by a timer, not because segments have overtaken others.
+        if !probe {
+            self.fly.rack.note_dsack(self.seq.una, self.seq.max);
+        }
     }
 
     /// The oldest segment, `s`, is acknowledged and leaves.
@@ -77,7 +98,7 @@ impl LossRecovery<'_> {
             CaState::Recovery if self.seq.una >= self.fly.rack.high => self.end_recovery(late),
             // "CWR is to be held something *above* high_seq is ACKed" (tcp_fastretrans_alert).
             CaState::Cwr if self.seq.una > self.fly.rack.high => self.end_recovery(false),
-            CaState::Recovery if d.duplicate && self.fly.undo.is_superfluous() => self.undo(),
+            CaState::Recovery if d.duplicate && self.fly.undo.is_superfluous() => self.undo_by_dsack(),
             CaState::Loss => self.after_timeout(d, late),
             _ => {}
         }

@@ -147,7 +147,7 @@ impl LossRecovery<'_> {
             }
         }
         if recovered {
-            self.close_recovery();
+            self.finish_recovery();
         }
     }
 }

@@ -56,10 +56,8 @@ impl Detector for RackTlp {
         for (n, block) in a.seg.rare.sack.iter().enumerate() {
             let (start, end) = (x.seq.offset_of(block.start), x.seq.offset_of(block.end));
             if n == 0 && start < end && is_duplicate_report(x.seq, a, start, end) {
-                d.duplicate = true;
                 x.conn.meters.counters.dsacks_received += 1;
-                x.fly.undo.take_duplicate(start);
-                x.fly.rack.note_dsack(x.seq.una, x.seq.max);
+                x.take_duplicate(start, end, d);
                 continue;
             }
             if start < x.seq.una as i64 || start >= end || end > x.seq.max as i64 {

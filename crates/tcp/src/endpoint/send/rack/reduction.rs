@@ -103,17 +103,30 @@ impl LossRecovery<'_> {
             self.fly.cc.set_cwnd(to);
             self.fly.cc.on_recovered(self.now);
         }
+        self.finish_recovery();
+    }
+
+    /// A reduction has come to its end (tcp_try_undo_recovery, where nothing is undone).
+    pub(super) fn finish_recovery(&mut self) {
+        if self.fly.recovery.state() != CaState::Cwr {
+            self.fly.rack.note_recovered();
+        }
         self.close_recovery();
     }
 
-    pub(super) fn close_recovery(&mut self) {
+    fn close_recovery(&mut self) {
         self.fly.undo.una = None;
         self.fly.undo.first_resent = None;
         if self.fly.recovery.state() != CaState::Cwr {
-            self.fly.rack.note_recovered();
             self.conn.meters.emit(Event::RecoveryExited);
         }
         self.fly.recovery.set_state(CaState::Open);
+    }
+
+    /// All retransmissions of a recovery were superfluous.
+    pub(super) fn undo_by_dsack(&mut self) {
+        self.fly.rack.note_undone_by_dsack();
+        self.undo();
     }
 
     /// The reduction was spurious: restores the values before it, if there are any
