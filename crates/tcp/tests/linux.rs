@@ -412,6 +412,68 @@ fn a_duplicate_report_undoes_a_spurious_fast_retransmit() {
     s.ack(10, &[], 0);
 }
 
+fn stamped() -> Options {
+    Options { negotiated: NegotiatedOptions { timestamps: Some(true), ..reno().negotiated }, ..reno() }
+}
+
+#[test]
+fn a_partial_ack_of_what_was_late_undoes_a_recovery() {
+    // tcp_try_undo_partial: the ACK echoes the time of the original, before retrans_stamp, and no
+    // retransmission is in flight: tcp_undo_cwnd_reduction restores 10 and no ssthresh, and the
+    // segment that the ACK delivers adds one (tcp_slow_start).
+    let mut s = Script::new(stamped(), 10, 1000);
+    s.until(200);
+    for n in 2..=4 {
+        s.ack(0, &[(1, n)], 100);
+    }
+    assert_eq!((s.window().1, s.window().2), (5.0, "recovery"));
+    s.until(210);
+    s.ack(4, &[], 100);
+    assert_eq!(s.window(), (11.0, f64::INFINITY, "open"));
+    assert_eq!((undone(&s.e), s.e.counters().spurious_timeouts), ([1.0, 0.0], 0));
+}
+
+#[test]
+fn with_retransmissions_in_flight_a_partial_ack_of_what_was_late_lets_new_data_out() {
+    // 0 to 2 are late, 0 and 1 are sent again. tcp_try_undo_partial finds 1 in retrans_out:
+    // tcp_fastretrans_alert returns without REXMIT_LOST, so that 2 is not sent again.
+    let mut s = Script::new(stamped(), 20, 1000);
+    s.until(200);
+    let mut out = vec![];
+    for n in 4..=8 {
+        out.extend(s.ack(0, &[(3, n)], 100));
+    }
+    assert_eq!(out, ["20", "21", "0", "1"]);
+    let new = s.ack(1, &[(3, 10)], 100);
+    assert_eq!((new, s.window().2), (vec!["22".to_owned()], "recovery"));
+    // With 1 none is in flight any more.
+    s.until(210);
+    s.ack(2, &[(3, 10)], 100);
+    assert_eq!((s.window().2, s.e.counters().undone), ("disorder", 1));
+    assert_eq!(s.e.counters().retransmitted_segments, 2);
+}
+
+#[test]
+fn a_duplicate_report_undoes_a_recovery_after_its_end() {
+    // tcp_try_undo_recovery leaves undo_marker where it does not undo; tcp_try_undo_dsack restores
+    // the window in the states Open and Disorder, also with nothing in flight (tcp_ack, no_queue).
+    for write in [1000, 12] {
+        let mut s = Script::new(reno(), 10, write);
+        s.until(200);
+        for n in 2..=4 {
+            s.ack(0, &[(1, n)], 0);
+        }
+        s.until(210);
+        s.ack(12, &[], 0);
+        assert_eq!((s.window().1, s.window().2), (5.0, "open"));
+        s.until(300);
+        s.ack(12, &[(0, 1)], 0);
+        assert_eq!((s.window().1, s.window().2), (f64::INFINITY, "open"), "{write}");
+        assert!(s.window().0 >= 10.0, "{:?}", s.window());
+        assert_eq!(undone(&s.e), [1.0, 0.0]);
+    }
+}
+
 #[test]
 fn after_reordering_a_gap_is_waited_for() {
     let mut s = Script::new(reno(), 20, 1000);

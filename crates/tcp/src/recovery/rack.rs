@@ -333,6 +333,11 @@ impl Rack {
         std::mem::take(&mut self.advanced)
     }
 
+    /// The next ACK searches for losses whatever it delivers (tcp_undo_cwnd_reduction).
+    pub fn look_again(&mut self) {
+        self.advanced = true;
+    }
+
     /// Segment `i` is lost; a retransmission of it is not in flight any more.
     pub fn mark_lost(&mut self, i: usize) {
         let m = &mut self.marks[i];

@@ -20,9 +20,6 @@ impl Undo {
         self.una = Some(una);
         self.resent = (resent > 0).then_some(resent);
         self.prior = prior;
-        if resent == 0 {
-            self.first_resent = None;
-        }
     }
 
     /// A retransmission leaves at this moment of the timestamp clock.

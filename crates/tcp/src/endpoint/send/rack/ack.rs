@@ -85,6 +85,9 @@ impl LossRecovery<'_> {
         self.fly.frto.prefer_new = false;
         self.answer_probe(d);
         let echo = seg.timestamps.filter(|t| self.conn.negotiated.timestamps && t.echo != 0).map(|t| t.echo);
+        if self.fly.recovery.state() == CaState::Open {
+            self.fly.undo.first_resent = None;
+        }
         let late = self.fly.undo.is_late(echo);
         let hold = self.judge_timeout(a, d);
         let before = self.fly.recovery.state();
@@ -98,8 +101,17 @@ impl LossRecovery<'_> {
             CaState::Recovery if self.seq.una >= self.fly.rack.high => self.end_recovery(late),
             // "CWR is to be held something *above* high_seq is ACKed" (tcp_fastretrans_alert).
             CaState::Cwr if self.seq.una > self.fly.rack.high => self.end_recovery(false),
+            CaState::Recovery if d.una_moved && late && self.undoes_in_parts() => {
+                if self.undo_partial(d) {
+                    // Nothing is marked, and only new data leaves (tcp_fastretrans_alert returns).
+                    self.inform_control(a, d, marked, hold);
+                    self.reduce(d);
+                    return;
+                }
+            }
             CaState::Recovery if d.duplicate && self.fly.undo.is_superfluous() => self.undo_by_dsack(),
             CaState::Loss => self.after_timeout(d, late),
+            CaState::Open | CaState::Disorder => self.undo_afterwards(d),
             _ => {}
         }
         let rack_moved = self.fly.rack.take_advanced();
@@ -113,12 +125,8 @@ impl LossRecovery<'_> {
         if !judging && self.may_enter_recovery(lost_again) {
             if self.fly.rack.lost > 0 {
                 self.enter_recovery();
-            } else if self.conn.ecn.signals_congestion() && self.fly.recovery.state() != CaState::Cwr {
-                self.enter_cwr(Signal::Ecn);
-                self.conn.note_mark_reduction();
-            } else if self.fly.recovery.state() != CaState::Cwr {
-                let state = if self.fly.rack.sacked > 0 { CaState::Disorder } else { CaState::Open };
-                self.fly.recovery.set_state(state);
+            } else {
+                self.try_to_open();
             }
         }
         let reducing = self.is_reducing();
@@ -127,6 +135,21 @@ impl LossRecovery<'_> {
             self.reduce(d);
         } else if self.fly.cc.take_reduction() && self.fly.recovery.state() != CaState::Loss {
             self.enter_cwr(Signal::Loss);
+        }
+    }
+
+    /// Nothing is lost (tcp_try_to_open).
+    fn try_to_open(&mut self) {
+        self.forget_first_resent();
+        if self.fly.recovery.state() == CaState::Cwr {
+            return;
+        }
+        if self.conn.ecn.signals_congestion() {
+            self.enter_cwr(Signal::Ecn);
+            self.conn.note_mark_reduction();
+        } else {
+            let state = if self.fly.rack.sacked > 0 { CaState::Disorder } else { CaState::Open };
+            self.fly.recovery.set_state(state);
         }
     }
 

@@ -43,6 +43,9 @@ impl LossRecovery<'_> {
         let again = self.fly.flight.front().is_some_and(|head| head.transmissions > 1);
         self.fly.rack.clear_resent_head();
         self.fly.undo.begin(self.fly.rack.resent, self.seq.una, prior);
+        if self.fly.rack.resent == 0 {
+            self.fly.undo.first_resent = None;
+        }
         if again {
             self.fly.undo.una = None;
         }

@@ -44,6 +44,7 @@ impl LossRecovery<'_> {
     pub(in crate::endpoint) fn reordering_timeout(&mut self) {
         let before = self.fly.rack.total_lost;
         self.detect_losses();
+        self.fly.frto.prefer_new = false;
         // Also after a timeout (tcp_rack_reo_timeout).
         if self.fly.rack.total_lost > before && self.fly.recovery.state() != CaState::Recovery {
             self.enter_recovery();

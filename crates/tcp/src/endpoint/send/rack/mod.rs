@@ -121,6 +121,10 @@ impl Detector for RackTlp {
         let was_outstanding = x.seq.una - d.passed < x.seq.max;
         if was_outstanding || d.segments > 0 {
             x.respond(a, d);
+        } else if d.duplicate {
+            // tcp_ack, no_queue.
+            x.undo_afterwards(d);
+            x.answer_probe(d);
         }
         // What it has begun and ended is done.
         Outcome::default()

@@ -5,6 +5,7 @@ use super::super::prr::Prr;
 use crate::cc::{Congestion, CongestionControl, LossSample, Signal};
 use crate::config::WindowReduction;
 use crate::endpoint::meters::Event;
+use crate::endpoint::timers::Timer;
 use crate::recovery::{AckDigest, CaState};
 
 impl LossRecovery<'_> {
@@ -61,6 +62,9 @@ impl LossRecovery<'_> {
         let marked = self.fly.recovery.state() == CaState::Cwr || self.conn.ecn.signals_congestion();
         let prior = (!marked).then(|| (window, self.fly.cc.ssthresh()));
         self.fly.undo.begin(self.fly.rack.resent, self.seq.una, prior);
+        if !self.undoes_in_parts() && self.fly.rack.resent == 0 {
+            self.fly.undo.first_resent = None;
+        }
         self.fly.rack.high = self.seq.max;
         self.fly.tlp.outstanding = None;
         // REXMIT_LOST takes the place of REXMIT_NEW.
@@ -111,13 +115,17 @@ impl LossRecovery<'_> {
         if self.fly.recovery.state() != CaState::Cwr {
             self.fly.rack.note_recovered();
         }
+        if !self.undoes_in_parts() {
+            self.fly.undo.una = None;
+        }
         self.close_recovery();
     }
 
     fn close_recovery(&mut self) {
-        self.fly.undo.una = None;
-        self.fly.undo.first_resent = None;
-        if self.fly.recovery.state() != CaState::Cwr {
+        if !self.undoes_in_parts() {
+            self.fly.undo.first_resent = None;
+        }
+        if matches!(self.fly.recovery.state(), CaState::Recovery | CaState::Loss) {
             self.conn.meters.emit(Event::RecoveryExited);
         }
         self.fly.recovery.set_state(CaState::Open);
@@ -127,6 +135,48 @@ impl LossRecovery<'_> {
     pub(super) fn undo_by_dsack(&mut self) {
         self.fly.rack.note_undone_by_dsack();
         self.undo();
+    }
+
+    /// The newer kernels, which undo a reduction also before all of its segments have arrived, and
+    /// after its end.
+    pub(super) fn undoes_in_parts(&self) -> bool {
+        self.conn.config.loss.window_reduction != WindowReduction::RateHalving
+    }
+
+    /// SND.UNA moves in recovery to what was delayed, not lost (tcp_try_undo_partial). Undoes the
+    /// reduction unless retransmissions are in flight; then returns true.
+    pub(super) fn undo_partial(&mut self, d: &AckDigest) -> bool {
+        let (low, high) = (self.seq.una - d.passed, self.fly.recovery.board().highest());
+        self.fly.rack.note_reordering(low, high, self.conn.negotiated.mss);
+        if self.fly.rack.resent > 0 {
+            self.fly.frto.prefer_new = true;
+            // The retransmission timer takes the place of the reordering timer.
+            self.conn.timers.stop(Timer::Reordering);
+            return true;
+        }
+        self.forget_first_resent();
+        self.fly.rack.unlose();
+        self.undo();
+        false
+    }
+
+    /// Without a retransmission among what is outstanding, the time of the first one (retrans_stamp)
+    /// is of no use any more (tcp_any_retrans_done). It outlives the end of a recovery: where the next
+    /// one begins at once, retransmissions of the first are in flight, and older than its own.
+    pub(super) fn forget_first_resent(&mut self) {
+        let again = self.fly.flight.front().is_some_and(|head| head.transmissions > 1);
+        if self.fly.rack.resent == 0 && !again {
+            self.fly.undo.first_resent = None;
+        }
+    }
+
+    /// A DSACK after the end of the reduction (tcp_try_undo_dsack in the states Open and Disorder).
+    pub(super) fn undo_afterwards(&mut self, d: &AckDigest) {
+        let undoable = self.fly.undo.una.is_some() && self.fly.undo.is_superfluous();
+        let quiet = matches!(self.fly.recovery.state(), CaState::Open | CaState::Disorder);
+        if d.duplicate && undoable && quiet && self.undoes_in_parts() {
+            self.undo_by_dsack();
+        }
     }
 
     /// The reduction was spurious: restores the values before it, if there are any
@@ -154,6 +204,10 @@ impl LossRecovery<'_> {
                 .cc
                 .set_cwnd(self.fly.cc.cwnd().floor().min(f64::from(self.fly.rack.in_flight()) + burst));
         }
+        if self.undoes_in_parts() {
+            self.fly.rack.look_again();
+        }
+        self.fly.undo.una = None;
         self.close_recovery();
     }
 
@@ -180,6 +234,7 @@ impl LossRecovery<'_> {
         let congestion = Congestion { loss: self.take_loss(), ..self.congestion_now(!cut) };
         self.fly.cc.on_timeout(&congestion);
         self.fly.frto.looking = fresh || repeated;
+        self.fly.frto.prefer_new = false;
         self.fly.rack.high = self.seq.max;
         self.fly.tlp.outstanding = None;
         self.conn.timers.stop_for_loss();

@@ -95,7 +95,11 @@ impl Sender {
             Some(s) => s,
             None => {
                 self.fly.rack.cut_before(last);
-                self.resend_record(c, r, now, last)
+                // __tcp_retransmit_skb: a probe counts neither for undo_retrans nor retrans_stamp.
+                let undo = self.fly.undo;
+                let segment = self.resend_record(c, r, now, last);
+                self.fly.undo = undo;
+                segment
             }
         };
         self.fly.tlp.outstanding = Some((self.seq.max, resent));
