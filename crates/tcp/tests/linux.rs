@@ -318,6 +318,33 @@ fn timestamps_undo_a_timeout_at_the_first_ack() {
     assert!(s.window().0 >= 10.0);
 }
 
+#[test]
+fn a_timeout_leaves_what_was_just_sent() {
+    // tcp_timeout_mark_lost skips what was sent less than RACK.rtt ago, here 100 ms;
+    // tcp_enter_loss sets the window to packets_in_flight + 1 after that.
+    for (cc, written, window) in [
+        (CcName::Reno, 460, 2.0),
+        (CcName::Bbr, 460, 2.0),
+        (CcName::Bbr3, 460, 2.0),
+        // More than 100 ms before the timeout: lost, as all others are.
+        (CcName::Reno, 360, 1.0),
+    ] {
+        let mut s = Script::new(Options { cc: Some(cc), ..Options::default() }, 10, 10);
+        s.until(200);
+        let mut out = vec![];
+        for n in 2..=8 {
+            out.extend(s.ack(0, &[(1, n)], 0));
+        }
+        out.extend(s.until(written));
+        s.e.write(s.now, u64::from(MSS));
+        out.extend(s.sent());
+        // 0 is sent again in recovery, and 300 ms later by the timeout.
+        assert_eq!((out, s.window().2), (vec!["0".to_owned(), "10".to_owned()], "recovery"), "{cc:?}");
+        assert_eq!(s.until(510), ["0@504"], "{cc:?}");
+        assert_eq!((s.window().0, s.window().2), (window, "loss"), "{cc:?}");
+    }
+}
+
 /// A timeout of segment 0 of ten at 608 ms, after a probe with 10. F-RTO lets 11 and 12 out, whose
 /// SACKs let 1 and 2 out again at 808 ms, one millisecond apart.
 fn after_a_timeout() -> Script {

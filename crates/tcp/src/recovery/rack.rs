@@ -371,6 +371,17 @@ impl Rack {
         self.pending.lose_everything(forget);
     }
 
+    /// A timeout: marks the oldest segment as lost, and each that was sent, at a time that `sent`
+    /// gives, no later than RACK.rtt ago (tcp_timeout_mark_lost).
+    pub fn lose_waited(&mut self, now: Instant, sent: impl Fn(usize) -> Instant) {
+        for i in 0..self.marks.len() {
+            if !self.marks[i].sacked && (i == 0 || now.since(sent(i)) >= self.rtt) {
+                self.mark_lost(i);
+            }
+        }
+        self.search_from = 0;
+    }
+
     /// Segments were sent again out of turn: the next search starts from the front.
     pub fn rewind_search(&mut self) {
         self.search_from = 0;

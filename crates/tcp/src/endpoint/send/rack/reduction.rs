@@ -1,5 +1,7 @@
 //! Recovery and the other reductions: how they begin, reduce the window, end, and are undone.
 
+use lasthop_units::Instant;
+
 use super::super::detector::LossRecovery;
 use super::super::prr::Prr;
 use crate::cc::{Congestion, CongestionControl, LossSample, Signal};
@@ -220,8 +222,11 @@ impl LossRecovery<'_> {
             || matches!(state, CaState::Open | CaState::Disorder)
             || (state == CaState::Loss && !repeated);
         let prior = (self.fly.cc.cwnd(), self.fly.cc.ssthresh());
-        self.fly.rack.lose_everything(reneged);
-        if reneged {
+        if !reneged {
+            let flight = &self.fly.flight;
+            self.fly.rack.lose_waited(self.now, |i| flight.get(i).map_or(Instant::ZERO, |s| s.at));
+        } else {
+            self.fly.rack.lose_everything(true);
             let (una, max) = (self.seq.una, self.seq.max);
             self.fly.recovery.board_mut().on_timeout(max, true);
             self.fly.recovery.board_mut().advance(una);
@@ -233,6 +238,12 @@ impl LossRecovery<'_> {
         }
         let congestion = Congestion { loss: self.take_loss(), ..self.congestion_now(!cut) };
         self.fly.cc.on_timeout(&congestion);
+        // The controls set a window of one segment; the segments that are not lost come on top, for
+        // BBR too (tcp_enter_loss).
+        let in_flight = self.fly.rack.in_flight();
+        if in_flight > 0 {
+            self.fly.cc.set_cwnd(f64::from(in_flight) + 1.0);
+        }
         self.fly.frto.looking = fresh || repeated;
         self.fly.frto.prefer_new = false;
         self.fly.rack.high = self.seq.max;
