@@ -77,7 +77,7 @@ impl LossRecovery<'_> {
         if in_cwr && answers && !self.fly.cc.rules_recovery() {
             // tcp_enter_recovery: PRR goes on with its counts towards a lower threshold.
             self.fly.cc.on_congestion(&self.congestion_now(false));
-            self.fly.cc.set_cwnd(prior.0);
+            self.fly.cc.set_cwnd(window);
         } else if !in_cwr || answers {
             self.fly.cc.on_congestion(&self.congestion_now(false));
             self.fly.reduction.prr = Prr::begin(window.floor());
