@@ -44,17 +44,22 @@ pub struct SidelinkCellConfig {
     /// uplink's carrier), and the eNB does not schedule both; otherwise the UE does both at once,
     /// as in SimuLTE.
     pub half_duplex: bool,
+    /// Highest MCS with `quality = "physical"`, 0 to 28. The default is the highest with 16QAM, the
+    /// highest modulation of PSSCH in Release 12 (TS 36.211 clause 9.3). Pinned CQIs have the MCS
+    /// of the uplink for them.
+    pub max_mcs: u8,
 }
 
 impl Default for SidelinkCellConfig {
     fn default() -> Self {
-        SidelinkCellConfig { reuse: Reuse::None, half_duplex: true }
+        SidelinkCellConfig { reuse: Reuse::None, half_duplex: true, max_mcs: 20 }
     }
 }
 
 impl SidelinkCellConfig {
     /// Refuses invalid values.
     pub fn validate(&self) -> Result<(), ConfigError> {
+        check(self.max_mcs <= 28, "max_mcs", "0 to 28")?;
         match self.reuse {
             Reuse::Above { min_sir } => check(SINR.hold(min_sir.0), "reuse.min_sir", SINR.text),
             Reuse::None | Reuse::All => Ok(()),
@@ -235,10 +240,6 @@ fn whole_ms(t: Duration) -> bool {
 /// I_TBS of a CQI in the uplink band. SimuLTE takes the largest I_TBS whose code rate the CQI
 /// allows, code rates scaled by 168/156 for the resource elements that reference signals take.
 const I_TBS: [u8; 15] = [0, 0, 2, 5, 7, 9, 12, 14, 15, 18, 21, 23, 25, 26, 26];
-
-/// The highest MCS with 16QAM, the highest modulation of PSSCH in Release 12 (TS 36.211 clause 9.3).
-/// MCS by pinned CQIs are those of the caller's table, which may be that of the uplink.
-pub const MCS_MAX: u8 = 20;
 
 /// The MCS of a pinned CQI, 1 to 15.
 pub fn mcs_of_cqi(cqi: u8) -> u8 {

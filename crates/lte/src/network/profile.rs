@@ -86,6 +86,7 @@ const SIMULTE: &[Source] = &[
     of("uplink.bsr.retx_timer", "retxBsrTimer 40"),
     of("uplink.bsr.any_value", "40 ms is none of TS 36.331's values"),
     of("sidelink.half_duplex", "a UE transmits and receives in one TTI"),
+    of("sidelink.max_mcs", "the MCS of the uplink, up to 64QAM"),
 ];
 
 const fn of(key: &'static str, source: &'static str) -> Source {
@@ -130,8 +131,12 @@ impl CellProfile {
 
     /// The sidelinks of such a cell.
     pub fn sidelink(self) -> SidelinkCellConfig {
-        let half_duplex = self != CellProfile::Simulte;
-        SidelinkCellConfig { half_duplex, ..SidelinkCellConfig::default() }
+        match self {
+            CellProfile::Simulte => {
+                SidelinkCellConfig { half_duplex: false, max_mcs: 28, ..SidelinkCellConfig::default() }
+            }
+            _ => SidelinkCellConfig::default(),
+        }
     }
 
     /// The uplink of such a cell.

@@ -5,7 +5,7 @@ use lasthop_units::{CellId, Id, IndexVec, Tti, UeId};
 use super::super::RadioNetwork;
 use super::super::calendar::{Agenda, Due};
 use crate::mac::harq::process_of;
-use crate::mac::sidelink::{CqiStep, LinkQuality, MCS_MAX, Reuse, cqi_at, mcs_of_cqi};
+use crate::mac::sidelink::{CqiStep, LinkQuality, Reuse, cqi_at, mcs_of_cqi};
 use crate::mac::uplink::{fewest_blocks, tbs_bytes};
 use crate::network::state::sidelink::{
     Destination, Roles, Sidelink, SidelinkGrant, SidelinkGrants, reserved,
@@ -307,7 +307,7 @@ impl SidelinkScheduling<'_> {
             LinkQuality::Pinned { steps } => Some(mcs_of_cqi(worst_cqi(self.uu.air, self.tti, l, steps))),
             LinkQuality::Physical => {
                 let level = self.grants.of[destination as usize].quality.level()?;
-                Some(self.cell.uplink.adaptation.mcs(level)?.min(MCS_MAX))
+                Some(self.cell.uplink.adaptation.mcs(level)?.min(self.cell.config.sidelink.max_mcs))
             }
         }
     }

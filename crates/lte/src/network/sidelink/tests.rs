@@ -306,17 +306,22 @@ fn a_mode_switch_drops_what_the_sender_has_and_a_lossless_one_does_not() {
 }
 
 /// TS 36.211 clause 9.3: PSSCH of Release 12 has QPSK or 16QAM. 20 m apart the SINR is far above
-/// that of MCS 28, and every block has MCS 20, the last one with 16QAM (I_TBS 19).
+/// that of MCS 28, and every block has MCS 20, the last one with 16QAM (I_TBS 19). SimuLTE has
+/// 64QAM.
 #[test]
 fn a_sidelink_has_16qam_at_most() {
-    let mut w = World::pair(&SidelinkConfig::default(), |_| {});
-    for i in 0..20 {
-        w.push(MS(20 + 30 * i), 0, 1400);
+    let sidelink = CellProfile::Lasthop.sidelink();
+    for (sidelink, mcs) in [(sidelink, 20), (CellProfile::Simulte.sidelink(), 28)] {
+        let cell = CellConfig { sidelink, ..simulte() };
+        let mut w = World::new(cell, &[[20.0, 0.0], [40.0, 0.0]], &SidelinkConfig::default(), |_| {});
+        for i in 0..20 {
+            w.push(MS(20 + 30 * i), 0, 1400);
+        }
+        w.run_until(MS(1000));
+        let stats = w.network.view().sidelinks().stats(0).unwrap();
+        assert!(stats.blocks >= 20);
+        assert_eq!(stats.mcs_sum, mcs * stats.blocks);
     }
-    w.run_until(MS(1000));
-    let stats = w.network.view().sidelinks().stats(0).unwrap();
-    assert!(stats.blocks >= 20);
-    assert_eq!(stats.mcs_sum, 20 * stats.blocks);
 }
 
 /// Direct mode where it carries as much or more; with hysteresis or a dwell time the switch comes
