@@ -97,22 +97,24 @@ impl LossRecovery<'_> {
             // "ECE, hence prohibit cwnd undoing, the reduction is required" (tcp_fastretrans_alert).
             self.fly.undo.prior = None;
         }
+        let mut only_new_data = false;
         match before {
             CaState::Recovery if self.seq.una >= self.fly.rack.high => self.end_recovery(late),
             // "CWR is to be held something *above* high_seq is ACKed" (tcp_fastretrans_alert).
             CaState::Cwr if self.seq.una > self.fly.rack.high => self.end_recovery(false),
             CaState::Recovery if d.una_moved && late && self.undoes_in_parts() => {
-                if self.undo_partial(d) {
-                    // Nothing is marked, and only new data leaves (tcp_fastretrans_alert returns).
-                    self.inform_control(a, d, marked, hold);
-                    self.reduce(d);
-                    return;
-                }
+                only_new_data = self.undo_partial(d);
             }
             CaState::Recovery if d.duplicate && self.fly.undo.is_superfluous() => self.undo_by_dsack(),
             CaState::Loss => self.after_timeout(d, late),
             CaState::Open | CaState::Disorder => self.undo_afterwards(d),
             _ => {}
+        }
+        if only_new_data {
+            // Nothing is marked (tcp_fastretrans_alert returns).
+            self.inform_control(a, d, marked, hold);
+            self.reduce(d);
+            return;
         }
         let rack_moved = self.fly.rack.take_advanced();
         let judging = self.fly.frto.watch.is_some();
