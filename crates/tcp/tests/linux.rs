@@ -362,10 +362,10 @@ fn after_a_timeout() -> Script {
 
 #[test]
 fn a_retransmission_that_is_lost_again_after_a_timeout_begins_a_recovery() {
-    // 1 left 1 ms before 2 did, which arrives after 100 ms: the waiting time of 1, RACK.rtt without a
-    // reordering window, is over. tcp_fastretrans_alert, TCP_CA_Loss: FLAG_LOST_RETRANS falls through
-    // to tcp_enter_recovery, which cuts ssthresh to half of the window of 2, at least 2, and
-    // tcp_cwnd_reduction lets one segment out, whatever is in flight.
+    // 1 left 1 ms before 2 did, which arrives after 100 ms: the waiting time of 1, RACK.rtt
+    // without a reordering window, is over. tcp_fastretrans_alert, TCP_CA_Loss: FLAG_LOST_RETRANS
+    // falls through to tcp_enter_recovery, which cuts ssthresh to half of the window of 2, at
+    // least 2, and tcp_cwnd_reduction lets one segment out, whatever is in flight.
     let mut s = after_a_timeout();
     s.until(909);
     let window = s.window().0;
@@ -389,10 +389,10 @@ fn a_spurious_timeout_after_a_mark_restores_no_window() {
     s.until(400);
     s.ack_with(Flags::ACK | Flags::ECE, 23, &[], 0);
     assert_eq!((s.window().1.floor(), s.window().2), (5.0, "cwr"));
-    // tcp_enter_cwr sets prior_ssthresh = 0 and undo_marker = 0. tcp_enter_loss cuts nothing in CWR,
-    // so that it does not call tcp_init_undo. F-RTO's tcp_try_undo_loss then opens the state, and
-    // tcp_undo_cwnd_reduction restores nothing. The two segments of the ACK make 1 + 2 of the window
-    // (tcp_slow_start).
+    // tcp_enter_cwr sets prior_ssthresh = 0 and undo_marker = 0. tcp_enter_loss cuts nothing in
+    // CWR, so that it does not call tcp_init_undo. F-RTO's tcp_try_undo_loss then opens the state,
+    // and tcp_undo_cwnd_reduction restores nothing. The two segments of the ACK make 1 + 2 of the
+    // window (tcp_slow_start).
     let out = s.until(1000);
     assert!(out.iter().any(|sent| sent.starts_with("23@")), "{out:?}");
     assert_eq!((s.window().0, s.window().2), (1.0, "loss"));
@@ -403,9 +403,9 @@ fn a_spurious_timeout_after_a_mark_restores_no_window() {
 
 #[test]
 fn a_recovery_with_a_mark_restores_no_window() {
-    // tcp_fastretrans_alert, A: "ECE, hence prohibit cwnd undoing": prior_ssthresh = 0. The DSACK
-    // ends the recovery all the same (tcp_try_undo_dsack). tcp_cwnd_reduction at the ACK before: 6 in
-    // flight, 4 delivered, 1 sent: 6 + ceil(4 * 5 / 10) - 1 = 7.
+    // tcp_fastretrans_alert, A: an ECE ACK sets prior_ssthresh = 0. The DSACK
+    // ends the recovery all the same (tcp_try_undo_dsack). tcp_cwnd_reduction at the ACK before: 6
+    // in flight, 4 delivered, 1 sent: 6 + ceil(4 * 5 / 10) - 1 = 7.
     let ecn = Options { ecn: EcnOptions { ecn: Some(EcnMode::On), ..reno().ecn }, ..reno() };
     let mut s = Script::new(ecn, 10, 1000);
     s.until(200);
@@ -523,8 +523,8 @@ fn after_reordering_a_gap_is_waited_for() {
 
 #[test]
 fn a_duplicate_without_reordering_does_not_widen_the_reordering_window() {
-    // The probe sends 9 again, whose original was only late: tcp_dsack_seen sets rack.dsack_seen only
-    // if reord_seen, and not for a probe (FLAG_DSACK_TLP).
+    // The probe sends 9 again, whose original was only late: tcp_dsack_seen sets rack.dsack_seen
+    // only if reord_seen, and not for a probe (FLAG_DSACK_TLP).
     let mut s = Script::new(reno(), 10, 10);
     assert_eq!(s.until(309), ["9@304"]);
     s.ack(10, &[], 0);

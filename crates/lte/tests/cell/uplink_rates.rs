@@ -104,10 +104,10 @@ fn the_default_cell_allocates_what_the_division_leaves() {
 }
 
 /// Six UEs with full buffers in a cell of six resource blocks, of which PUCCH takes two: four UEs
-/// have one block each in a TTI. Proportional fair with constant rates gives each UE the same share
-/// of blocks, 4 / 6, whatever its rate (R / T equal for all; S. Sesia, I. Toufik, M. Baker, "LTE: the
-/// UMTS Long Term Evolution", clause 12.4). Maximum rate serves the three near UEs in each TTI, and
-/// the far ones share the fourth block.
+/// have one block each in a TTI. Proportional fair with constant rates gives each UE the same
+/// share of blocks, 4 / 6, whatever its rate (R / T equal for all; S. Sesia, I. Toufik, M. Baker,
+/// "LTE: the UMTS Long Term Evolution", clause 12.4). Maximum rate serves the three near UEs in
+/// each TTI, and the far ones share the fourth block.
 #[test]
 fn policies_of_the_uplink_know_the_channel() {
     let blocks = |name: &str| -> Vec<f64> {

@@ -479,8 +479,8 @@ mod tests {
         assert_eq!(e.origin, 70.0);
     }
 
-    /// RFC 9438 section 4.3: alpha is 1 once W_est has reached cwnd_prior, "just before cwnd was
-    /// reduced in the last congestion event": 80, not the 80 * (1 + 0.7) / 2 = 68 of section 4.7.
+    /// RFC 9438 section 4.3: alpha is 1 once W_est has reached cwnd_prior, the window
+    /// before the last reduction: 80, not the 80 * (1 + 0.7) / 2 = 68 of section 4.7.
     #[test]
     fn the_friendly_pace_ends_at_the_window_before_the_cut() {
         let mut c = cubic(Options::default());

@@ -59,8 +59,8 @@ pub struct Access {
 
 impl Access {
     /// The defaults of IEEE 802.11-2012 table 8-105, which networks of today have (WMM), for a PHY
-    /// with `cw_min` (aCWmin) 15 or, for DSSS, 31. Table 9-137 of 802.11-2016 has other TXOP limits:
-    /// for OFDM 2.528 ms (BK, BE), 4.096 ms (VI) and 2.080 ms (VO).
+    /// with `cw_min` (aCWmin) 15 or, for DSSS, 31. Table 9-137 of 802.11-2016 has other TXOP
+    /// limits: for OFDM 2.528 ms (BK, BE), 4.096 ms (VI) and 2.080 ms (VO).
     pub const fn edca(category: Category, cw_min: u32) -> Access {
         let us = Duration::from_micros;
         let dsss = cw_min > 15;
@@ -177,8 +177,8 @@ mod tests {
 
     const SLOT: Duration = Duration::from_micros(9);
 
-    /// 802.11-2012 table 8-105 with aCWmin 15: BK 7/15/1023, BE 3/15/1023, VI 2/7/15 and 3.008 ms, VO 2/3/7 and
-    /// 1.504 ms.
+    /// 802.11-2012 table 8-105 with aCWmin 15: BK 7/15/1023, BE 3/15/1023, VI 2/7/15 and 3.008 ms,
+    /// VO 2/3/7 and 1.504 ms.
     #[test]
     fn edca_defaults() {
         let of = |c| {

@@ -249,8 +249,8 @@ mod tests {
         }
     }
 
-    /// 802.11-2012 table 8-105: ECWmin and ECWmax 4 and 10 for AC_BE and AC_BK, 3 and 4 for AC_VI, 2 and 3 for
-    /// AC_VO; AIFSN 3, 7, 2, 2; 3.008 ms are 94 and 1.504 ms are 47 times 32 us.
+    /// 802.11-2012 table 8-105: ECWmin and ECWmax 4 and 10 for AC_BE and AC_BK, 3 and 4 for AC_VI,
+    /// 2 and 3 for AC_VO; AIFSN 3, 7, 2, 2; 3.008 ms are 94 and 1.504 ms are 47 times 32 us.
     #[test]
     fn edca_parameters_are_those_of_the_table() {
         let [a, b] = [[0, 0, 0x03, 0xa4, 0, 0], [0x27, 0xa4, 0, 0, 0x42, 0x43]];

@@ -196,9 +196,9 @@ mod tests {
     use super::*;
     use crate::phy::{Guard, Width};
 
-    /// Clauses 10.3.4.3 and 10.3.4.4 of 802.11-2016: three RTSs without a CTS and one failure of the
-    /// long frame after a CTS are three of the short and one of the long retry count, so limits of
-    /// seven and four are not reached.
+    /// Clauses 10.3.4.3 and 10.3.4.4 of 802.11-2016: three RTSs without a CTS and one failure of
+    /// the long frame after a CTS are three of the short and one of the long retry count, so
+    /// limits of seven and four are not reached.
     #[test]
     fn an_rts_without_a_cts_counts_as_a_short_frame() {
         let ap = ApConfig { rts_threshold: Some(Bytes(500)), ..ApConfig::default() };

@@ -252,9 +252,10 @@ mod tests {
     use crate::rate::Ladder;
     use lasthop_engine::{Purpose, math::from_db};
 
-    /// minstrel_filter_avg_add, 0x1499 = 5273 and -0x92e = -2350 of 4096: from 100 % to 0 % (0.28638
-    /// / 4096 = 0.00007) the average is 1.28735 - 0.57373 + 0.00007 = 0.71369, then 1.28735 * 0.71369
-    /// - 0.57373 + 0.00007 = 0.34511, then 1.28735 * 0.34511 - 0.57373 * 0.71369 + 0.00007 = 0.03488.
+    /// minstrel_filter_avg_add, 0x1499 = 5273 and -0x92e = -2350 of 4096: from 100 % to 0 %
+    /// (0.28638 / 4096 = 0.00007) the average is 1.28735 - 0.57373 + 0.00007 = 0.71369, then
+    /// 1.28735 * 0.71369 - 0.57373 + 0.00007 = 0.34511, then 1.28735 * 0.34511 - 0.57373 * 0.71369
+    /// + 0.00007 = 0.03488.
     #[test]
     fn a_rate_that_fails_is_below_a_tenth_after_three_intervals() {
         let modes = ApConfig::default().modes();

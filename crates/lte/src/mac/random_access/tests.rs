@@ -233,8 +233,8 @@ fn opportunities_are_those_of_the_configuration_index() {
     assert_eq!((at(14, 7), at(3, 2), at(0, 2), at(15, 10), at(12, 1)), (7, 11, 21, 29, 2));
 }
 
-/// The limit of responses holds for a TTI, however often the responder is asked in it: six preambles
-/// of one TTI have four responses three TTIs later, and the others one TTI after that.
+/// The limit of responses holds for a TTI, however often the responder is asked in it: six
+/// preambles of one TTI have four responses three TTIs later, and the others one TTI after that.
 #[test]
 fn a_tti_has_at_most_so_many_responses() {
     let config = RandomAccessConfig { responses_per_tti: 4, ..RandomAccessConfig::default() };

@@ -11,6 +11,7 @@ use super::super::timers::Timer;
 use super::Sender;
 use super::detector::{Detector, LossRecovery};
 use super::dispatch::by_detector;
+use super::in_flight::InFlight;
 use crate::cc::CongestionControl;
 use crate::recovery::CaState;
 use crate::state::State;
@@ -130,23 +131,25 @@ impl Sender {
             && !self.seq.is_outstanding()
             && idle > c.rtt.rto.current()
         {
-            let window = self.restart_window(c, idle);
+            let window = self.fly.restart_window(c, idle);
             self.fly.cc.on_idle_restart(now, window);
         }
     }
+}
 
+impl InFlight {
     /// The window after so much idle time. RFC 5681 section 4.1: min(IW, cwnd). Linux'
     /// tcp_cwnd_restart halves down to that and raises ssthresh before (tcp_current_ssthresh).
     fn restart_window(&mut self, c: &Connection, idle: Duration) -> f64 {
-        let cwnd = self.fly.cc.cwnd();
+        let cwnd = self.cc.cwnd();
         let least = c.config.initial_window_segments(c.negotiated.mss).min(cwnd);
         if !c.config.host.idle_halves_window {
             return least;
         }
         let mut window = cwnd.floor();
-        if !matches!(self.fly.recovery.state(), CaState::Cwr | CaState::Recovery) {
+        if !matches!(self.recovery.state(), CaState::Cwr | CaState::Recovery) {
             let most = (window / 2.0).floor() + (window / 4.0).floor();
-            self.fly.cc.set_ssthresh(self.fly.cc.ssthresh().max(most));
+            self.cc.set_ssthresh(self.cc.ssthresh().max(most));
         }
         let rto = c.rtt.rto.current().0.max(1);
         let mut passed = rto;

@@ -9,8 +9,8 @@ pub struct Undo {
     resent: Option<u32>,
     /// The first retransmission's timestamp clock.
     pub first_resent: Option<u32>,
-    /// cwnd and ssthresh before the reduction; `None` (prior_ssthresh 0) if congestion is certain, so
-    /// that nothing is restored.
+    /// cwnd and ssthresh before the reduction; `None` (prior_ssthresh 0) if congestion is certain,
+    /// so that nothing is restored.
     pub prior: Option<(f64, f64)>,
 }
 

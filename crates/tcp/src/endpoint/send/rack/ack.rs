@@ -94,13 +94,13 @@ impl LossRecovery<'_> {
         let marked =
             self.conn.ecn.settle(&self.conn.negotiated, &mut self.conn.meters.counters, before, d.octets);
         if self.conn.ecn.signals_congestion() {
-            // "ECE, hence prohibit cwnd undoing, the reduction is required" (tcp_fastretrans_alert).
+            // An ECE ACK prohibits undoing, the reduction is required (tcp_fastretrans_alert).
             self.fly.undo.prior = None;
         }
         let mut only_new_data = false;
         match before {
             CaState::Recovery if self.seq.una >= self.fly.rack.high => self.end_recovery(late),
-            // "CWR is to be held something *above* high_seq is ACKed" (tcp_fastretrans_alert).
+            // CWR lasts until something above high_seq is acknowledged (tcp_fastretrans_alert).
             CaState::Cwr if self.seq.una > self.fly.rack.high => self.end_recovery(false),
             CaState::Recovery if d.una_moved && late && self.undoes_in_parts() => {
                 only_new_data = self.undo_partial(d);

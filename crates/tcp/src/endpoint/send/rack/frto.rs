@@ -134,8 +134,8 @@ impl LossRecovery<'_> {
         let recovered = self.seq.una >= self.fly.rack.high;
         if self.fly.frto.looking {
             if d.original {
-                // Step 3b: segments sent before the timeout arrive after it (tcp_try_undo_loss, with
-                // or without an undo_marker).
+                // Step 3b: segments sent before the timeout arrive after it (tcp_try_undo_loss,
+                // with or without an undo_marker).
                 self.undo();
                 return;
             }

@@ -45,9 +45,9 @@ impl LossRecovery<'_> {
         self.fly.recovery.set_state(CaState::Cwr);
     }
 
-    /// Losses that an ACK has revealed may begin a recovery: not within one; after a timeout only if
-    /// a retransmission is lost again (tcp_fastretrans_alert, TCP_CA_Loss), which the older kernels
-    /// ignore.
+    /// Losses that an ACK has revealed may begin a recovery: not within one; after a timeout only
+    /// if a retransmission is lost again (tcp_fastretrans_alert, TCP_CA_Loss), which the older
+    /// kernels ignore.
     pub(super) fn may_enter_recovery(&self, lost_again: bool) -> bool {
         match self.fly.recovery.state() {
             CaState::Open | CaState::Disorder | CaState::Cwr => true,
@@ -162,9 +162,10 @@ impl LossRecovery<'_> {
         false
     }
 
-    /// Without a retransmission among what is outstanding, the time of the first one (retrans_stamp)
-    /// is of no use any more (tcp_any_retrans_done). It outlives the end of a recovery: where the next
-    /// one begins at once, retransmissions of the first are in flight, and older than its own.
+    /// Without a retransmission among what is outstanding, the time of the first one
+    /// (retrans_stamp) is of no use any more (tcp_any_retrans_done). It outlives the end of a
+    /// recovery: where the next one begins at once, retransmissions of the first are in flight,
+    /// and older than its own.
     pub(super) fn forget_first_resent(&mut self) {
         let again = self.fly.flight.front().is_some_and(|head| head.transmissions > 1);
         if self.fly.rack.resent == 0 && !again {
