@@ -127,16 +127,16 @@ impl World {
         }
     }
 
-    /// The rest of a round of [`service`](Self::service); `told`: the application knows the
-    /// progress. Returns true if another round follows.
+    /// The rest of a round of [`service`](Self::service); `reported`: the application has received
+    /// the progress. Returns true if another round follows.
     #[inline(never)]
-    fn end_round(&mut self, now: Instant, flow: FlowId, end: End, told: bool) -> bool {
-        let again = if told { None } else { self.relay(now, flow, end) };
+    fn end_round(&mut self, now: Instant, flow: FlowId, end: End, reported: bool) -> bool {
+        let again = if reported { None } else { self.relay(now, flow, end) };
         if again == Some(true) {
             return true;
         }
         if again.is_none() {
-            if !told {
+            if !reported {
                 self.on_transport_events(now, flow, end);
             }
             if !self.app_actions.is_empty() {

@@ -106,12 +106,12 @@ pub struct Mpdu {
     pub airtime: u32,
 }
 
-/// The retry counts of a frame (802.11-2016 clause 10.3.3).
+/// The retry counts of a frame (802.11-2016 clause 10.3.4.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Retries {
-    /// SRC.
+    /// The short retry count (SRC).
     pub short: u32,
-    /// LRC.
+    /// The long retry count (LRC).
     pub long: u32,
 }
 

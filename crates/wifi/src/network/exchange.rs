@@ -196,7 +196,7 @@ mod tests {
     use super::*;
     use crate::phy::{Guard, Width};
 
-    /// Clauses 10.3.4.3 and 10.3.4.4 of 802.11-2016: three RTSs without a CTS and one failure of
+    /// Clause 10.3.4.4 of 802.11-2016: three RTSs without a CTS and one failure of
     /// the long frame after a CTS are three of the short and one of the long retry count, so
     /// limits of seven and four are not reached.
     #[test]
