@@ -136,6 +136,25 @@ fn distances_outside_the_range_of_the_path_loss_model() {
     assert_eq!(log("100 m"), Vec::<String>::new());
 }
 
+/// Urban micro begins at 1.5 m for both ends (TR 38.901 table 7.4.1-1), free space knows all
+/// heights.
+#[test]
+fn antennas_lower_than_the_path_loss_model_knows() {
+    let at = |model: &str, cell: &str, ue: &str| {
+        let place = |z: &str| format!("radio.position = ['100 m', '0 m', '{z}']\n");
+        let radio = format!("{}[radio]\npath_loss = '{model}'\n[ue.phone]\n", place(cell));
+        let cell = CELL.replace("[ue.phone]\n", &radio);
+        let text = format!("{}{FLOW}", cell.replace("count = 3\n", &format!("count = 3\n{}", place(ue))));
+        let all = warnings(&text);
+        all.into_iter().filter(|w| w.contains("lower than the path loss model knows")).collect::<Vec<_>>()
+    };
+    assert_eq!(at("umi", "1.5 m", "1.5 m"), Vec::<String>::new());
+    assert_eq!(at("friis", "0 m", "0 m"), Vec::<String>::new());
+    let both = at("umi", "0 m", "0.5 m");
+    assert!(both.len() == 2 && both[0].contains("0 m high") && both[1].contains("0.5 m high"), "{both:?}");
+    assert!(both[1].contains("counts as at 1.5 m"), "{both:?}");
+}
+
 /// Frequency reuse without effect: the same blocks for the edges of two cells, or of all cells of a
 /// layout.
 #[test]

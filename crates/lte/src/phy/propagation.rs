@@ -578,6 +578,7 @@ impl Ground {
         let wall_db = u.indoor.map_or(0.0, |i| i.loss(*carrier).0);
         let shadow_db = self.shadow_db(c, *carrier, &ends, in_sight, seen);
         let loss_db = model.loss(*carrier, &ends, in_sight).0 + shadow_db + wall_db;
+        debug_assert!(!loss_db.is_nan() && !gain_db.is_nan(), "{model:?}: {ends:?}");
         lasthop_radio::linear(Db((gain_db - loss_db).min(most_db))) as f32
     }
 

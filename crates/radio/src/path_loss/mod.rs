@@ -182,6 +182,11 @@ impl Ends {
     pub const fn new(distance: f64, bs_height: f64, ut_height: f64) -> Ends {
         Ends { distance, bs_height, ut_height, indoors: 0.0, draw: 0.0 }
     }
+    /// The same ends with antennas not lower than `bs` and `ut` [m].
+    #[must_use]
+    fn at_least(&self, (bs, ut): (f64, f64)) -> Ends {
+        Ends { bs_height: self.bs_height.max(bs), ut_height: self.ut_height.max(ut), ..*self }
+    }
     /// Horizontal distance outside the terminal's building [m].
     pub fn outdoors(&self) -> f64 {
         (self.distance - self.indoors).max(0.0)
@@ -243,8 +248,9 @@ impl PathLoss {
     }
 
     /// The loss between `ends` at `carrier`; `line_of_sight` counts only where the model has both
-    /// cases.
+    /// cases. An antenna below [`lowest`](Self::lowest) counts as at that height.
     pub fn loss(&self, carrier: Hertz, ends: &Ends, line_of_sight: bool) -> Db {
+        let ends = &ends.at_least(self.lowest());
         let (f, d) = (carrier.0, ends.distance.max(self.range().distance.0.min(10.0)));
         Db(match self {
             PathLoss::Friis => free_space(f, ends.distance_3d()),
@@ -262,10 +268,13 @@ impl PathLoss {
             PathLoss::Rma(s) => rural(f / 1e9, d, ends, s),
             PathLoss::Inh(_) if line_of_sight => 16.9 * log10(d) + 32.8 + 20.0 * log10(f / 1e9),
             PathLoss::Inh(_) => 43.3 * log10(d) + 11.5 + 20.0 * log10(f / 1e9),
+            // TR 36.942 clause 4.5.2: not less than that of free space.
             PathLoss::Macro { above_roofs } => {
-                40.0 * (1.0 - 4e-3 * above_roofs.0) * log10(d / 1e3) - 18.0 * log10(above_roofs.0)
+                let over_roofs = 40.0 * (1.0 - 4e-3 * above_roofs.0) * log10(d / 1e3)
+                    - 18.0 * log10(above_roofs.0)
                     + 21.0 * log10(f / 1e6)
-                    + 80.0
+                    + 80.0;
+                over_roofs.max(free_space(f, ends.distance_3d()))
             }
             PathLoss::TwoRay => short::two_ray(f, ends),
             PathLoss::P1411Street => short::canyon(f, ends),
@@ -324,8 +333,7 @@ impl PathLoss {
             PathLoss::Inh(_) if d >= 37.0 => 0.5,
             PathLoss::Inh(_) if d > 18.0 => exp(-(d - 18.0) / 27.0),
             PathLoss::NrInh(_) => three_d::office_probability(d),
-            // TR 37.885 table 6.2-1: buildings block the path where streets cross; along a street
-            // there is line of sight.
+            // Vehicles of TR 37.885 too: table 6.2-1 lets other vehicles block the path.
             _ => 1.0,
         }
     }
@@ -352,7 +360,7 @@ impl PathLoss {
             PathLoss::V2vUrban(_) => of((3.0, 10.0), (4.0, 13.0)),
             PathLoss::V2vHighway => Some((3.0, 25.0)),
             PathLoss::Rma(_) | PathLoss::NrRma(_) => {
-                let beyond = ends.distance > rural_break_point(carrier.0, ends);
+                let beyond = ends.distance > rural_break_point(carrier.0, &ends.at_least(self.lowest()));
                 of((if beyond { 6.0 } else { 4.0 }, 37.0), (8.0, 120.0))
             }
             PathLoss::Inh(_) => of((3.0, 10.0), (4.0, 6.0)),
@@ -386,6 +394,22 @@ impl PathLoss {
             PathLoss::V2vUrban(_) | PathLoss::V2vHighway => {
                 Range { frequency: (500e6, 100e9), distance: (1.0, 5e3) }
             }
+        }
+    }
+
+    /// Lowest heights of the antennas of a base station and of a terminal in the formulas [m]: the
+    /// lower ends of the ranges of TR 36.814 table B.1.2.1-1 and TR 38.901 table 7.4.1-1, and where
+    /// these have none, heights above those at which a logarithm has no value. Negative infinity
+    /// where a formula holds for all heights.
+    pub const fn lowest(&self) -> (f64, f64) {
+        match self {
+            PathLoss::OkumuraHata { .. } | PathLoss::Cost231Hata { .. } => (1.0, 1.0),
+            PathLoss::Uma(_) | PathLoss::Uma3d(_) | PathLoss::NrUma(_) => (10.0, 1.5),
+            // Urban micro has no range for the base station: its height as that of a terminal.
+            PathLoss::Umi(_) | PathLoss::Umi3d(_) | PathLoss::NrUmi(_) => (1.5, 1.5),
+            PathLoss::Rma(_) | PathLoss::NrRma(_) => (10.0, 1.0),
+            PathLoss::TwoRay | PathLoss::P1411Street => (0.1, 0.1),
+            _ => (f64::NEG_INFINITY, f64::NEG_INFINITY),
         }
     }
 
@@ -640,6 +664,53 @@ mod tests {
             assert!(at(0.0).is_finite());
             assert_eq!(at(0.0), at(10.0));
         }
+    }
+
+    /// At 2120 MHz and 30 m over 1.5 m, `macro` at 20 m would be 128.15 + 37.6 log10(0.02) - ... =
+    /// 64.8 dB, and free space over sqrt(20^2 + 28.5^2) = 34.8 m is 20 log10(4 pi 34.8 2.12e9 / c) =
+    /// 69.8 dB: TR 36.942 clause 4.5.2 takes the higher. At 100 m it is its own, 128.15 + 37.6
+    /// log10(0.1) + 21 log10(2120 / 2000) = 91.1 dB.
+    #[test]
+    fn macro_cells_have_at_least_the_loss_of_free_space() {
+        let model = PathLoss::Macro { above_roofs: Metres(15.0) };
+        let at = |d| loss(model, 2120.0, ends(d, 30.0, 1.5), false);
+        let free = loss(PathLoss::Friis, 2120.0, ends(20.0, 30.0, 1.5), false);
+        assert!((free - 69.81).abs() < 0.01, "{free}");
+        assert_eq!(at(20.0), free);
+        assert!((at(100.0) - 91.08).abs() < 0.1, "{}", at(100.0));
+    }
+
+    /// Antennas on the ground, or below it as in hilly tracks: finite losses, not below those of
+    /// free space by more than the formulas are there within their ranges (LOS of urban cells: 28 +
+    /// 22 log10 d against 32.4 + 20 log10 d, 4.4 dB at 1 m, 0.4 dB at 100 m), which do not fall with
+    /// the distance.
+    #[test]
+    fn every_model_has_a_loss_for_antennas_on_the_ground() {
+        for model in all_models() {
+            for (bs, ut) in [(0.0, 0.0), (0.5, 0.5), (30.0, 0.0), (0.0, 1.5), (-5.0, -5.0), (1.0, 1.0)] {
+                for sight in [true, false] {
+                    let at = |d| loss(model, 2000.0, ends(d, bs, ut), sight);
+                    let (near, far) = (at(100.0), at(5000.0));
+                    assert!(near.is_finite() && far.is_finite(), "{model:?} {bs} {ut}: {near} {far}");
+                    assert!(far > near, "{model:?} {bs} {ut}: {near} {far}");
+                    assert!(near > 55.0, "{model:?} {bs} {ut}: {near}");
+                }
+            }
+        }
+    }
+
+    /// Two phones at 1.5 m, 20 m apart, 2 GHz, no line of sight, UMa: the one in the place of the
+    /// base station counts as at 10 m. By hand 161.04 - 7.1 log10 20 + 7.5 log10 20 - (24.37 - 3.7
+    /// (20/10)^2) + (43.42 - 3.1) (log10 20 - 3) + 20 log10 2 - (3.2 log10(17.625)^2 - 4.97) = 89.5
+    /// dB; at 1.5 m the term (20/1.5)^2 would give some 206 dB.
+    #[test]
+    fn a_low_base_station_counts_as_at_the_lowest_height_of_the_model() {
+        let uma = PathLoss::Uma(Surroundings::default());
+        let found = loss(uma, 2000.0, ends(20.0, 1.5, 1.5), false);
+        let by_hand = 161.04 + 0.4 * log10(20.0) - 9.57 + 40.32 * (log10(20.0) - 3.0) + 20.0 * log10(2.0)
+            - (3.2 * square(log10(17.625)) - 4.97);
+        assert!((found - by_hand).abs() < 1e-9, "{found} and {by_hand}");
+        assert_eq!(found, loss(uma, 2000.0, ends(20.0, 10.0, 1.5), false));
     }
 
     fn all_models() -> impl Iterator<Item = PathLoss> {

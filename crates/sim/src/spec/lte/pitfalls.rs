@@ -48,6 +48,7 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     fill_without_reports(spec, doc, found);
     if !found.has_errors() {
         strange_distances(spec, doc, found);
+        low_antennas(spec, doc, found);
         silent_uplinks(spec, doc, found);
     }
 }
@@ -221,6 +222,27 @@ fn strange_distances(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
             )
             .help("another `radio.path_loss`, or another place"),
         );
+    }
+}
+
+/// Warns of antennas below the heights for which the path loss model has a loss.
+fn low_antennas(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    let (of_cell, of_ue) = spec.radio.path_loss.lowest();
+    let cells = spec
+        .cell
+        .iter()
+        .map(|(name, cell)| (format!("cell.{}", dotted([name])), cell.radio.position[2].0, of_cell));
+    // A pinned UE has no path loss, and a track or a building has other heights.
+    let by_position =
+        |ue: &UeSpec| ue.radio.pinned_sinr.is_none() && ue.track.is_none() && ue.buildings.is_none();
+    let ues = spec.ue.iter().filter(|(_, ue)| by_position(ue));
+    let ues = ues.map(|(name, ue)| (format!("ue.{}", dotted([name])), ue.radio.position[2].0, of_ue));
+    let ues = ues.filter(|_| !spec.cell.is_empty());
+    for (key, height, lowest) in cells.chain(ues).filter(|(_, height, lowest)| height < lowest) {
+        let message = format!(
+            "its antenna is {height} m high, lower than the path loss model knows: it counts as at {lowest} m"
+        );
+        found.push(doc.warning_at(&key, message).help("`radio.position`, whose third value is the height"));
     }
 }
 
