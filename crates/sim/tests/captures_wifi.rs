@@ -1,6 +1,7 @@
 //! Frames of 802.11 in captures: the contents of their management frames, and which of them are
 //! retransmissions.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::captures::{capture, count, installed, tshark};
@@ -171,4 +172,40 @@ fn the_retry_bit_is_set_in_what_was_on_the_air_before() {
             assert!(rts == 0 && retries > 50, "{name}: {retries}");
         }
     }
+}
+
+/// A station's management frames have numbers of its own, and one that is sent again keeps its
+/// number (clauses 9.2.4.4.2 and 10.3.2.11): receivers discard it as a duplicate by that. Six
+/// stations at 60 to 70 m lose many of them.
+#[test]
+fn a_management_frame_that_is_sent_again_keeps_its_number() {
+    if !installed("a_management_frame_that_is_sent_again_keeps_its_number") {
+        return;
+    }
+    let file: PathBuf = folder("captures-wifi-numbers").join("run.pcapng");
+    let more = "count = 6\nring = { inner = '60 m', outer = '70 m' }";
+    capture(&scenario(&network("rate = { kind = 'fixed', mcs = 5 }", "2 s", more)), &file);
+    let fields =
+        ["wlan.ta", "wlan.ra", "wlan.fc.type_subtype", "wlan.fixed.action_code", "wlan.fc.retry", "wlan.seq"];
+    let mut arguments = vec!["-Y", "wlan.fc.type == 0", "-T", "fields"];
+    arguments.extend(fields.iter().flat_map(|field| ["-e", *field]));
+    let (mut last, mut by_frame) = (BTreeMap::<String, u16>::new(), BTreeMap::new());
+    let mut again = 0;
+    for line in tshark(&arguments, &file).lines() {
+        let values: Vec<&str> = line.split('\t').collect();
+        let [from, to, kind, action, retry, number] = values[..] else { panic!("{line}") };
+        let number: u16 = number.parse().unwrap();
+        let frame = [from, to, kind, action].map(str::to_owned);
+        if retry == "1" || retry == "True" {
+            again += 1;
+            assert_eq!(by_frame.get(&frame), Some(&number), "{line}");
+        } else {
+            // Each device counts from 0.
+            let next = last.get(from).map_or(0, |n| (n + 1) & 0xfff);
+            assert_eq!(number, next, "{line}");
+            last.insert(from.to_owned(), number);
+            by_frame.insert(frame, number);
+        }
+    }
+    assert!(again > 10 && last.len() == 7, "{again} of {} devices", last.len());
 }

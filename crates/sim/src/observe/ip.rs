@@ -12,6 +12,8 @@ use super::Packet;
 use crate::event::End;
 use crate::transport::{Payload, receiver};
 
+/// The Ethernet type of IPv6 (RFC 2464 section 3).
+pub const TYPE_IPV6: [u8; 2] = [0x86, 0xdd];
 /// The protocol number of TCP in an IPv4 header.
 const TCP_PROTOCOL: u8 = 6;
 /// The simulator counts no hops: Linux's first value, at every place.

@@ -41,6 +41,9 @@ pub struct Point {
     interface: InterfaceId,
     /// True if frames end after the last header in them, with little of the payload.
     headers_only: bool,
+    /// True if the octets before an IP packet name its protocol: those of LLC and SNAP end with the
+    /// Ethernet type.
+    with_type: bool,
 }
 
 /// Opens an interface of this name and description. Returns `None` if it is not captured.
@@ -215,12 +218,13 @@ impl Observer {
         let snaplen = self.wanted.snaplen.map_or(0, |s| s.0 as u32);
         let (name, link_type) = (name.to_owned(), link_type as u16);
         // PDUs of radios are not cut: readers reassemble the parts of packets.
-        let headers_only = self.wanted.snaplen.is_none() && link_type == LinkType::Radiotap as u16;
+        let with_type = link_type == LinkType::Radiotap as u16;
+        let headers_only = self.wanted.snaplen.is_none() && with_type;
         if !self.wanted.selects(&name) {
             return None;
         }
         let interface = self.writer.interface(Interface { link_type, snaplen, name, description });
-        Some(Point { interface, headers_only })
+        Some(Point { interface, headers_only, with_type })
     }
 
     /// Writes a frame of an access. `packet` finds packets in the slab.
@@ -231,7 +235,7 @@ impl Observer {
         packet: impl Fn(PacketId) -> Option<&'a Packet>,
     ) {
         let key = |hole: &Hole| (access, hole.entity, hole.serial);
-        let Some(Point { interface, headers_only }) = frame.point else {
+        let Some(Point { interface, headers_only, with_type }) = frame.point else {
             for hole in &frame.octets.holes {
                 self.heads.fill(key(hole), hole.offset, &mut [], &self.real, || packet(hole.packet));
             }
@@ -240,8 +244,17 @@ impl Observer {
         let bytes = &mut frame.octets.bytes;
         let mut end = bytes.len();
         for hole in &frame.octets.holes {
-            let place = &mut bytes[hole.at as usize..(hole.at + hole.len) as usize];
+            let (before, place) = bytes.split_at_mut(hole.at as usize);
+            let place = &mut place[..hole.len as usize];
             let filled = self.heads.fill(key(hole), hole.offset, place, &self.real, || packet(hole.packet));
+            // Real packets may be of IPv6; those of the simulator are of IPv4.
+            if with_type
+                && hole.offset == 0
+                && place.first().is_some_and(|octet| octet >> 4 == 6)
+                && let Some(ethernet_type) = before.last_chunk_mut()
+            {
+                *ethernet_type = ip::TYPE_IPV6;
+            }
             // The payload is cut only if the frame has one packet, because several packets follow
             // each other.
             if let (Some(len), true, [_]) = (filled, headers_only, &frame.octets.holes[..])

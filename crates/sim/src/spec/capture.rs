@@ -34,7 +34,8 @@ pub struct CaptureSpec {
     /// `CELL.pdcp`, which show what `CELL.mac` shows: `*.rlc` includes them.
     pub interfaces: Vec<String>,
     /// Flows whose IP packets are written, with `*` and `?` as above: `download` for all flows of a
-    /// table, `download-3` for one of several. Empty: all.
+    /// table, `download-3` for one of several. Empty: all. Frames of radios are written whatever
+    /// their packets are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<String>,
     /// Time of the run from which on frames are written.

@@ -8,7 +8,7 @@ use super::{End, Wlan};
 use crate::mac::{ASSOCIATION_REQUEST, ASSOCIATION_RESPONSE, Agreement, Category};
 
 /// The subject of a management frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     /// Authentication (open system), both ways.
     Authentication,

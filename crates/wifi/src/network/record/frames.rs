@@ -21,8 +21,11 @@ pub struct FrameRecorder {
     serial: u64,
     /// Number of A-MPDUs so far.
     ampdus: u32,
-    /// Numbers of management frames and beacons.
-    sequence: u16,
+    /// The last number of each device's management frames and beacons (clause 10.3.2.11).
+    sequences: BTreeMap<Address, u16>,
+    /// The numbers of management frames, by transmitter, station and subject: one that is sent
+    /// again keeps its number (clause 9.2.4.4.2).
+    management: BTreeMap<(Address, StationId, Subject), u16>,
 }
 
 /// A PPDU that has ended, and the sources of its frames.
@@ -165,7 +168,11 @@ impl FrameRecorder {
     }
 
     fn management(&mut self, sent: &Sent<'_>, frame: &Management) -> Body {
-        let (sn, id) = (self.next_sequence(), frame.station.index() as u16 + 1);
+        let (from, id) = (address(sent.sender()), frame.station.index() as u16 + 1);
+        let key = (from, frame.station, frame.subject);
+        let earlier = self.management.get(&key).copied().filter(|_| frame.retries > 0);
+        let sn = earlier.unwrap_or_else(|| self.next_sequence(from));
+        self.management.insert(key, sn);
         match (frame.subject, frame.from) {
             (Subject::Authentication, End::Station) => Body::Authentication(sn, 1),
             (Subject::Authentication, End::Ap) => Body::Authentication(sn, 2),
@@ -186,12 +193,14 @@ impl FrameRecorder {
         let beacon = &sent.ap().beacon;
         let interval = (beacon.interval.as_micros() / 1024).min(0xffff) as u16;
         let (timestamp, size) = (sent.ppdu.start.as_nanos() / 1000, beacon.size.0 as u32);
-        Body::Beacon(self.next_sequence(), timestamp, interval, size, sent.announced())
+        let sn = self.next_sequence(address(sent.sender()));
+        Body::Beacon(sn, timestamp, interval, size, sent.announced())
     }
 
-    fn next_sequence(&mut self) -> u16 {
-        self.sequence = (self.sequence + 1) & 0xfff;
-        self.sequence
+    fn next_sequence(&mut self, from: Address) -> u16 {
+        let sequence = self.sequences.entry(from).or_insert(0xfff);
+        *sequence = (*sequence + 1) & 0xfff;
+        *sequence
     }
 }
 
