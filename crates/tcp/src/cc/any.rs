@@ -192,16 +192,6 @@ macro_rules! passed_on {
 congestion_control!(passed_on);
 
 impl Cc {
-    /// As [`on_ack`](CongestionControl::on_ack) with the sample that `make` returns. It is made
-    /// where it is read: for Reno only what Reno reads of it.
-    #[inline(always)]
-    pub fn on_ack_of(&mut self, make: impl Fn() -> AckSample) {
-        if let Cc::Reno(cc) = self {
-            cc.on_ack(&make());
-        } else {
-            self.on_ack(&make());
-        }
-    }
     // Out of line, so that its caller stays small enough to be built into its callers.
     #[inline(never)]
     fn cwnd_of_any(&self) -> f64 {
