@@ -117,18 +117,19 @@ impl<E: Copy> EventQueue<E> {
         debug_assert!(at >= self.now, "event at {at} scheduled in the past of {}", self.now);
         let order = (u64::from(class as u8) << SEQ_BITS) | self.seq;
         self.seq += 1;
-        let entry = Entry { time: at.0, order, event };
         let len = self.entries.len();
         if self.is_list && len < LONGEST_LIST && len < self.entries.capacity() {
-            self.list(entry);
+            self.list(Entry { time: at.0, order, event });
         } else {
-            self.schedule_elsewhere(entry);
+            self.schedule_elsewhere(at.0, order, event);
         }
     }
 
-    /// Schedules an event in the heap, or where the list has no room for it.
+    /// Schedules an event in the heap, or where the list has no room for it. The parts of its entry
+    /// are passed in registers; an entry as a whole would have an address also in the caller.
     #[inline(never)]
-    fn schedule_elsewhere(&mut self, entry: Entry<E>) {
+    fn schedule_elsewhere(&mut self, time: u64, order: u64, event: E) {
+        let entry = Entry { time, order, event };
         if self.is_list && self.entries.len() < LONGEST_LIST {
             self.entries.reserve(LONGEST_LIST);
             return self.list(entry);
@@ -177,13 +178,19 @@ impl<E: Copy> EventQueue<E> {
     /// Puts a new entry into the list. Mostly it passes one or two others.
     #[inline(always)]
     fn list(&mut self, entry: Entry<E>) {
-        let end = self.entries.len();
-        self.entries.push(entry);
-        let (list, key) = (&mut self.entries[..], entry.key());
-        let (mut i, far) = (end, end.saturating_sub(NEAR));
+        let (end, key) = (self.entries.len(), entry.key());
+        match self.entries.last() {
+            Some(last) if last.key() < key => {
+                let last = *last;
+                self.entries.push(last);
+            }
+            _ => return self.entries.push(entry),
+        }
+        let list = &mut self.entries[..];
+        let (mut i, far) = (end - 1, end.saturating_sub(NEAR));
         while i > 0 && list[i - 1].key() < key {
             if i == far {
-                return self.list_far(i, entry);
+                return self.list_far(i, entry.time, entry.order, entry.event);
             }
             list[i] = list[i - 1];
             i -= 1;
@@ -193,7 +200,8 @@ impl<E: Copy> EventQueue<E> {
 
     /// The same for an entry that comes after the one before place `end`, which is free.
     #[inline(never)]
-    fn list_far(&mut self, end: usize, entry: Entry<E>) {
+    fn list_far(&mut self, end: usize, time: u64, order: u64, event: E) {
+        let entry = Entry { time, order, event };
         let at = self.entries[..end].partition_point(|e| e.key() > entry.key());
         self.entries.copy_within(at..end, at + 1);
         self.entries[at] = entry;

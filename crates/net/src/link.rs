@@ -42,9 +42,9 @@ impl Link {
     /// The packet that arrives by `now`, if it is known to be the only one without further
     /// processing. `None`: nothing has happened.
     #[inline(always)]
-    pub fn take_lone(&mut self, now: Instant, out: &PipeOut) -> Option<Item> {
+    pub fn take_lone(&mut self, now: Instant) -> Option<Item> {
         match self {
-            Link::Pipe(pipe) => pipe.take_lone(now, out),
+            Link::Pipe(pipe) => pipe.take_lone(now),
             Link::Trace(_) => None,
         }
     }

@@ -31,16 +31,17 @@ pub struct FlowMonitor {
     flows: IndexVec<FlowId, FlowStats>,
 }
 
-/// The statistics of one flow.
+/// The statistics of one flow. Packets and their bytes are apart: see
+/// [`Account`](crate::Account).
 #[derive(Clone, Debug, Default)]
 pub struct FlowStats {
     /// IP packets that the source sent.
     pub tx_packets: u64,
-    /// Their bytes, IP headers included.
-    pub tx_bytes: u64,
     /// IP packets that the destination received.
     pub rx_packets: u64,
-    /// Their bytes, IP headers included.
+    /// Bytes of the packets sent, IP headers included.
+    pub tx_bytes: u64,
+    /// Bytes of the packets received, IP headers included.
     pub rx_bytes: u64,
     /// Bytes that the destination's transport received, duplicates included, headers not.
     pub rx_segment_bytes: u64,

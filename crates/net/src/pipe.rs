@@ -4,9 +4,12 @@
 //! arrival; `on_time(now, out)` returns the packets that have arrived. Queueing and serialisation
 //! need no events: each access catches up with all events since (`catch_up`), in order of time and
 //! with the true moments, so an AQM has the same inputs as with events. Such drops carry the time
-//! at which they happened. With a queue that does not depend on the time of departures, packets
-//! that fit and the next arrival of several do not catch up: it is done for many packets at once,
-//! when the queue seems full or the wire empty.
+//! at which they happened.
+//!
+//! With a queue in which packets only wait for their turn, the times of a packet are known when it
+//! enters: it is put on the wire at once (*planned*), and never copied from a list of waiting
+//! packets to one of those in flight. Which of the planned packets still wait is counted when the
+//! queue seems full or is read. Before a change of the link they go back into the queue.
 //!
 //! Order at one time: the packets that leave the queue at `now` have left before those that arrive
 //! at `now` are processed.
@@ -15,7 +18,7 @@ use lasthop_units::{Bitrate, Bytes, Duration, Instant};
 
 use crate::fault::Faults;
 use crate::wire::{Wire, WireModel};
-use crate::{Item, Limit, LinkStage, PipeOut, Queue};
+use crate::{DropCause, Dropped, Item, Limit, LinkStage, PipeOut, Queue};
 
 /// One direction of a wired link.
 #[derive(Clone, Debug)]
@@ -29,9 +32,28 @@ pub struct Pipe {
     /// Size and serialisation time of the last packet: most packets have the size of the one
     /// before.
     last: (u32, Duration),
-    /// The queue may be served late: arrivals are in the order of serving.
-    late: bool,
+    /// Packets are planned; the queue is empty.
+    plans: bool,
+    /// The limit of the queue.
+    limit: Limit,
+    /// The planned packets that are not known to have left the queue, the last ones on the wire.
+    waiting: Waiting,
     account: Account,
+}
+
+/// Packets that were planned and wait.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waiting {
+    packets: usize,
+    bytes: u64,
+}
+
+impl Waiting {
+    #[inline(always)]
+    fn remove(&mut self, item: &Item) {
+        self.packets -= 1;
+        self.bytes -= u64::from(item.size);
+    }
 }
 
 /// What a pipe has inside.
@@ -48,18 +70,21 @@ pub struct Occupancy {
 }
 
 /// The counts of a link: `in` is always `arrived` + `dropped` + the packets inside.
+///
+/// Counts that change together are not beside each other: the compiler would add to both in one
+/// register of vectors, which takes twice as many instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// Packets given to the link.
     pub packets_in: u64,
-    /// Bytes given to the link.
-    pub bytes_in: u64,
     /// Packets that arrived (extra copies not counted).
     pub packets_arrived: u64,
-    /// Bytes that arrived (extra copies not counted).
-    pub bytes_arrived: u64,
     /// Packets dropped, all causes.
     pub packets_dropped: u64,
+    /// Bytes given to the link.
+    pub bytes_in: u64,
+    /// Bytes that arrived (extra copies not counted).
+    pub bytes_arrived: u64,
     /// Bytes dropped, all causes.
     pub bytes_dropped: u64,
 }
@@ -70,20 +95,17 @@ impl Pipe {
     pub fn new(rate: Option<Bitrate>, queue: Queue, wire: WireModel, seed: u64, entity: u64) -> Pipe {
         let mut pipe = Pipe {
             rate,
+            limit: queue.limit(),
             queue,
             wire: Wire::new(wire, seed, entity),
             free_at: Instant::ZERO,
             last: (0, Duration::ZERO),
-            late: false,
+            plans: false,
+            waiting: Waiting::default(),
             account: Account::default(),
         };
-        pipe.note_order();
+        pipe.plan(&mut PipeOut::default());
         pipe
-    }
-
-    /// Notes whether the queue may be served late.
-    fn note_order(&mut self) {
-        self.late = self.queue.may_be_served_late() && self.wire.keeps_order();
     }
 
     /// Enqueues a packet. Inlined into its callers, one of which processes every packet.
@@ -91,13 +113,11 @@ impl Pipe {
     pub fn enqueue(&mut self, now: Instant, item: Item, out: &mut PipeOut) {
         self.account.packets_in += 1;
         self.account.bytes_in += u64::from(item.size);
-        if self.late
-            && (self.free_at > now || !self.queue.is_empty())
-            && !self.wire.is_empty()
-            && out.notes.is_none()
-            && self.queue.take_ahead(now, item)
-        {
-            return self.check();
+        if self.plans {
+            if out.notes.is_none() {
+                return self.enqueue_planned(now, item, out);
+            }
+            self.unplan(now);
         }
         let dropped = out.dropped.len();
         self.catch_up_uncounted(now, out);
@@ -117,6 +137,89 @@ impl Pipe {
         }
         self.note_dropped(out, dropped);
         self.check();
+    }
+
+    /// As [`enqueue`](Self::enqueue): the packet is sent after those before it.
+    #[inline(always)]
+    fn enqueue_planned(&mut self, now: Instant, item: Item, out: &mut PipeOut) {
+        let mut start = now;
+        if self.free_at > now {
+            start = self.free_at;
+            if !self.fits(&item) {
+                self.note_started(now);
+                if !self.fits(&item) {
+                    return self.drop_newcomer(now, item, out);
+                }
+            }
+            self.waiting.packets += 1;
+            self.waiting.bytes += u64::from(item.size);
+        } else {
+            self.waiting = Waiting::default();
+        }
+        self.transmit(start, item);
+        self.check();
+    }
+
+    #[inline(always)]
+    fn fits(&self, item: &Item) -> bool {
+        self.limit.allows(self.waiting.packets + 1, self.waiting.bytes + u64::from(item.size))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn drop_newcomer(&mut self, now: Instant, item: Item, out: &mut PipeOut) {
+        let dropped = out.dropped.len();
+        out.dropped.push(Dropped { at: now, item, cause: DropCause::QueueFull });
+        self.note_dropped(out, dropped);
+        self.check();
+    }
+
+    /// Counts the planned packets whose transmission has begun by `now`: they do not wait any more.
+    fn note_started(&mut self, now: Instant) {
+        while let Some(behind) = self.waiting.packets.checked_sub(1)
+            && let Some(item) = self.wire.has_begun(behind, now)
+        {
+            self.waiting.remove(&item);
+        }
+    }
+
+    /// Plans packets from now on, those in the queue included, if only their order decides when
+    /// they leave.
+    fn plan(&mut self, out: &mut PipeOut) {
+        debug_assert_eq!(self.waiting.packets, 0);
+        self.plans = self.queue.only_delays()
+            && self.wire.may_be_planned()
+            && self.rate != Some(Bitrate(0))
+            && out.notes.is_none();
+        while self.plans
+            && let Some(item) = self.queue.dequeue(self.free_at, &mut out.dropped)
+        {
+            self.waiting.packets += 1;
+            self.waiting.bytes += u64::from(item.size);
+            self.transmit(self.free_at, item);
+        }
+    }
+
+    /// Puts the packets that wait into the queue, and plans no others.
+    #[cold]
+    #[inline(never)]
+    fn unplan(&mut self, now: Instant) {
+        self.note_started(now);
+        self.plans = false;
+        let Waiting { packets, .. } = std::mem::take(&mut self.waiting);
+        if packets == 0 {
+            return;
+        }
+        // They stay also if the limit has become smaller since they entered.
+        self.queue.set_limit(Limit::default());
+        let (mut free_at, mut none) = (None, Vec::new());
+        for (begins, item) in self.wire.recall(packets) {
+            // The transmitter sends the one before it until then.
+            free_at.get_or_insert(begins);
+            self.queue.enqueue(now, item, &mut none);
+        }
+        self.queue.set_limit(self.limit);
+        self.free_at = free_at.unwrap_or(self.free_at);
     }
 
     /// The time at which the next packet arrives at the far end (or is lost there). `None`: nothing
@@ -143,11 +246,14 @@ impl Pipe {
     /// The packet that arrives by `now`, if it is the only one and nothing else happens to be done
     /// by then. `None`: nothing has happened, and [`on_time`](Self::on_time) is to be called.
     #[inline(always)]
-    pub fn take_lone(&mut self, now: Instant, out: &PipeOut) -> Option<Item> {
-        if !self.late || out.notes.is_some() {
+    pub fn take_lone(&mut self, now: Instant) -> Option<Item> {
+        if !self.plans {
             return None;
         }
-        let item = self.wire.take_lone(now, self.queue.is_empty())?;
+        let item = self.wire.take_lone(now)?;
+        if self.waiting.packets > self.wire.packets() {
+            self.waiting.remove(&item);
+        }
         self.account.packets_arrived += 1;
         self.account.bytes_arrived += u64::from(item.size);
         self.check();
@@ -164,7 +270,9 @@ impl Pipe {
 
     #[inline]
     fn catch_up_uncounted(&mut self, now: Instant, out: &mut PipeOut) {
-        if self.free_at <= now && !self.queue.is_empty() {
+        if self.plans {
+            self.note_started(now);
+        } else if self.free_at <= now && !self.queue.is_empty() {
             self.serve_until(now, out);
         }
     }
@@ -176,14 +284,23 @@ impl Pipe {
         }
         while self.free_at <= now {
             let Some(item) = self.queue.dequeue(self.free_at, &mut out.dropped) else { break };
-            // A packet that was taken ahead may have found the transmitter free.
-            self.serve(self.free_at.max(item.enqueued), item, out);
+            self.serve(self.free_at, item, out);
         }
     }
 
     /// Sends one packet from `start` on.
     #[inline(always)]
     fn serve(&mut self, start: Instant, item: Item, out: &mut PipeOut) {
+        self.transmit(start, item);
+        if out.notes.is_some() {
+            out.note(item.id, start, LinkStage::Serialization);
+            out.note(item.id, self.free_at, LinkStage::Propagation);
+        }
+    }
+
+    /// The transmitter sends a packet from `start` on, which puts it on the wire.
+    #[inline(always)]
+    fn transmit(&mut self, start: Instant, item: Item) {
         self.free_at = match self.rate {
             None => start,
             Some(rate) => {
@@ -193,17 +310,14 @@ impl Pipe {
                 start.saturating_add(self.last.1)
             }
         };
-        if out.notes.is_some() {
-            out.note(item.id, start, LinkStage::Serialization);
-            out.note(item.id, self.free_at, LinkStage::Propagation);
-        }
-        self.wire.put(self.free_at, item);
+        self.wire.put(start, self.free_at, item);
     }
 
     /// A new rate from `now` on. The packet being sent continues at its old rate (as in ns-3). Zero
     /// stops the transmitter with the queue intact; a later rate restarts it.
     pub fn set_rate(&mut self, now: Instant, rate: Option<Bitrate>, out: &mut PipeOut) {
         self.catch_up(now, out);
+        self.unplan(now);
         self.rate = rate;
         self.last = (0, Duration::ZERO);
         if self.free_at < now {
@@ -212,6 +326,7 @@ impl Pipe {
         let dropped = out.dropped.len();
         self.catch_up_uncounted(now, out);
         self.note_dropped(out, dropped);
+        self.plan(out);
     }
 
     /// New parameters of the wire for packets whose serialisation starts after `now`; those on the
@@ -219,17 +334,18 @@ impl Pipe {
     /// `reordering` it arrives together with the last of the earlier ones instead.
     pub fn set_wire(&mut self, now: Instant, model: WireModel, out: &mut PipeOut) {
         self.catch_up(now, out);
+        self.unplan(now);
         self.wire.set_model(model);
-        self.note_order();
+        self.plan(out);
     }
 
     /// The faults of the wire, in force for packets that leave after `now`.
     pub(crate) fn faults(&mut self, now: Instant, out: &mut PipeOut) -> &mut Faults {
         self.catch_up(now, out);
-        let faults = self.wire.faults();
-        self.late = false;
-        faults
+        self.unplan(now);
+        self.wire.faults()
     }
+
     /// Sets a new delay; see [`Pipe::set_wire`].
     pub fn set_delay(&mut self, now: Instant, delay: Duration, out: &mut PipeOut) {
         self.set_wire(now, WireModel { delay, ..*self.wire.model() }, out);
@@ -239,6 +355,7 @@ impl Pipe {
     pub fn set_limit(&mut self, now: Instant, limit: Limit, out: &mut PipeOut) {
         self.catch_up(now, out);
         self.queue.set_limit(limit);
+        self.limit = limit;
     }
 
     /// Returns the contents at `now`, exactly: catches up first.
@@ -255,7 +372,7 @@ impl Pipe {
     pub fn rate(&self) -> Option<Bitrate> {
         self.rate
     }
-    /// The queue as of the last call.
+    /// The queue: without the packets that are planned.
     pub fn queue(&self) -> &Queue {
         &self.queue
     }
@@ -266,10 +383,10 @@ impl Pipe {
 
     fn inside(&self) -> Occupancy {
         Occupancy {
-            queue_packets: self.queue.packets() as u64,
-            queue_bytes: self.queue.bytes(),
-            wire_packets: self.wire.packets() as u64,
-            wire_bytes: self.wire.bytes(),
+            queue_packets: (self.queue.packets() + self.waiting.packets) as u64,
+            queue_bytes: self.queue.bytes() + self.waiting.bytes,
+            wire_packets: (self.wire.packets() - self.waiting.packets) as u64,
+            wire_bytes: self.wire.bytes() - self.waiting.bytes,
         }
     }
 
@@ -289,7 +406,7 @@ impl Pipe {
 
 impl Account {
     #[inline]
-    pub(crate) fn note_dropped(&mut self, dropped: &[crate::Dropped]) {
+    pub(crate) fn note_dropped(&mut self, dropped: &[Dropped]) {
         for d in dropped {
             self.packets_dropped += 1;
             self.bytes_dropped += u64::from(d.item.size);

@@ -189,7 +189,7 @@ impl TraceLink {
             }
             budget -= u64::from(left);
             out.note(item.id, moment, LinkStage::Propagation);
-            self.wire.put(moment, item);
+            self.wire.put(moment, moment, item);
             if budget == 0 {
                 break;
             }

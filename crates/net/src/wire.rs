@@ -7,12 +7,12 @@
 use std::collections::VecDeque;
 
 use lasthop_engine::{Draw, Purpose};
-use lasthop_units::{Duration, Instant, Ratio};
+use lasthop_units::{Duration, Ecn, FlowId, Instant, PacketId, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fault::{FaultEffect, Faults};
-use crate::{DropCause, Dropped, Item, PipeOut};
+use crate::{Content, DropCause, Dropped, Item, PipeOut};
 
 /// Losses in bursts: the wire is in a good or in a bad state, which may change before each packet.
 /// With the defaults a share of `to_bad / (to_bad + to_good)` is lost, in bursts of `1 / to_good`
@@ -79,17 +79,42 @@ enum Outcome {
     Dies(DropCause),
 }
 
+/// A packet in flight. The fields of its [`Item`] are not in one, which would have padding.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     arrival: Instant,
-    item: Item,
+    /// When its transmission began.
+    begun: Instant,
+    id: PacketId,
+    size: u32,
+    flow: FlowId,
+    ecn: Ecn,
+    content: Content,
     outcome: Outcome,
+}
+
+// A long link holds thousands.
+const _: () = assert!(size_of::<Flight>() == 32);
+
+impl Flight {
+    #[inline(always)]
+    const fn new(begun: Instant, arrival: Instant, item: Item, outcome: Outcome) -> Flight {
+        let Item { id, size, flow, ecn, content, .. } = item;
+        Flight { arrival, begun, id, size, flow, ecn, content, outcome }
+    }
+    #[inline(always)]
+    const fn item(&self) -> Item {
+        let Flight { id, size, flow, ecn, content, begun, .. } = *self;
+        Item { id, size, flow, ecn, content, enqueued: begun }
+    }
 }
 
 /// Packets in flight, in order of arrival. The n-th packet put on the wire has the n-th draws of
 /// the hop.
 #[derive(Clone, Debug)]
 pub(crate) struct Wire {
+    /// Packets put on the wire so far. Apart from `bytes`: see [`Account`](crate::Account).
+    n: u64,
     model: WireModel,
     flights: VecDeque<Flight>,
     /// The arrival of the first of them; [`Instant::MAX`] without one.
@@ -100,7 +125,6 @@ pub(crate) struct Wire {
     burst: Draw,
     /// The bad state of `burst_loss`.
     bad: bool,
-    n: u64,
     bytes: u64,
     faults: Option<Box<Faults>>,
     /// False if every packet arrives once and `delay` later: no draws, and nothing that is counted.
@@ -110,6 +134,7 @@ pub(crate) struct Wire {
 impl Wire {
     pub fn new(model: WireModel, seed: u64, entity: u64) -> Wire {
         let mut wire = Wire {
+            n: 0,
             model,
             flights: VecDeque::new(),
             next: Instant::MAX,
@@ -118,7 +143,6 @@ impl Wire {
             jitter: Draw::new(seed, Purpose::PipeJitter, entity),
             burst: Draw::new(seed, Purpose::PipeBurst, entity),
             bad: false,
-            n: 0,
             bytes: 0,
             faults: None,
             random: false,
@@ -152,34 +176,54 @@ impl Wire {
         !self.model.reordering && self.faults.is_none()
     }
 
+    /// True if packets may be put on the wire before their transmission begins, and be
+    /// [recalled](Self::recall) until then: in order, and without a state that they change.
+    pub fn may_be_planned(&self) -> bool {
+        self.keeps_order() && self.model.burst_loss.is_none()
+    }
+
     pub fn model(&self) -> &WireModel {
         &self.model
     }
 
-    /// The last bit of `item` leaves the transmitter at `moment`.
-    #[inline]
-    pub fn put(&mut self, moment: Instant, item: Item) {
-        let mut arrival = moment.saturating_add(self.model.delay);
-        let mut outcome = Outcome::Arrives;
+    /// The transmission of `item` begins at `begun`, and its last bit leaves the transmitter at
+    /// `moment`.
+    #[inline(always)]
+    pub fn put(&mut self, begun: Instant, moment: Instant, item: Item) {
+        let arrival = moment.saturating_add(self.model.delay);
+        let flight = Flight::new(begun, arrival, item, Outcome::Arrives);
         if self.random {
-            arrival = arrival.saturating_add(self.extra_delay());
-            outcome = self.draw_outcome();
-            if self.faults.is_some() {
-                return self.put_through_faults(moment, Flight { arrival, item, outcome });
-            }
-            arrival = self.next_batch(arrival);
+            self.put_random(moment, flight);
+        } else {
+            self.put_in_order(flight);
         }
+    }
+
+    #[inline(never)]
+    fn put_random(&mut self, moment: Instant, mut flight: Flight) {
+        flight.arrival = flight.arrival.saturating_add(self.extra_delay());
+        flight.outcome = self.draw_outcome();
+        if self.faults.is_some() {
+            return self.put_through_faults(moment, flight);
+        }
+        flight.arrival = self.next_batch(flight.arrival);
+        self.put_in_order(flight);
+    }
+
+    /// The packet arrives after the one before, or with it, unless packets may overtake others.
+    #[inline(always)]
+    fn put_in_order(&mut self, mut flight: Flight) {
         self.n += 1;
-        self.bytes += u64::from(item.size);
-        if arrival < self.last_arrival {
+        self.bytes += u64::from(flight.size);
+        if flight.arrival < self.last_arrival {
             if self.model.reordering {
-                return self.overtake(Flight { arrival, item, outcome });
+                return self.overtake(flight);
             }
-            arrival = self.last_arrival;
+            flight.arrival = self.last_arrival;
         }
-        self.last_arrival = arrival;
-        self.next = self.next.min(arrival);
-        self.flights.push_back(Flight { arrival, item, outcome });
+        self.last_arrival = flight.arrival;
+        self.next = self.next.min(flight.arrival);
+        self.flights.push_back(flight);
     }
 
     /// The moment of `batch` at or after `arrival`.
@@ -195,7 +239,7 @@ impl Wire {
     #[cold]
     #[inline(never)]
     fn put_through_faults(&mut self, moment: Instant, flight: Flight) {
-        let Flight { mut arrival, mut item, mut outcome } = flight;
+        let (mut arrival, mut item, mut outcome) = (flight.arrival, flight.item(), flight.outcome);
         let (reordering, last) = (self.model.reordering, self.last_arrival);
         let Some(faults) = &mut self.faults else { return };
         let effect = faults.meet(moment, &mut item);
@@ -218,7 +262,7 @@ impl Wire {
         self.n += 1;
         self.bytes += u64::from(item.size);
         self.last_arrival = last.max(arrival);
-        self.overtake(Flight { arrival, item, outcome });
+        self.overtake(Flight::new(flight.begun, arrival, item, outcome));
     }
 
     /// A packet may arrive before the last one. Ties stay in the order of sending.
@@ -288,13 +332,14 @@ impl Wire {
     pub fn deliver(&mut self, now: Instant, out: &mut PipeOut) -> u64 {
         let mut bytes = 0;
         while self.next <= now
-            && let Some(Flight { arrival, item, outcome }) = self.flights.pop_front()
+            && let Some(flight) = self.flights.pop_front()
         {
+            let (item, outcome) = (flight.item(), flight.outcome);
             self.next = self.flights.front().map_or(Instant::MAX, |f| f.arrival);
             let size = u64::from(item.size);
             self.bytes -= size;
             if let Outcome::Dies(cause) = outcome {
-                out.dropped.push(Dropped { at: arrival, item, cause });
+                out.dropped.push(Dropped { at: flight.arrival, item, cause });
                 continue;
             }
             bytes += size;
@@ -306,28 +351,42 @@ impl Wire {
         bytes
     }
 
-    /// The packet that arrives by `now`, if it is the only one, arrives once, and is not the last
-    /// in flight unless that is allowed.
+    /// The packet that arrives by `now`, if it is the only one and arrives once.
     #[inline(always)]
-    pub fn take_lone(&mut self, now: Instant, last: bool) -> Option<Item> {
+    pub fn take_lone(&mut self, now: Instant) -> Option<Item> {
         let first = self.flights.front()?;
-        let next = self.flights.get(1).map(|f| f.arrival).or(last.then_some(Instant::MAX))?;
+        let next = self.flights.get(1).map_or(Instant::MAX, |f| f.arrival);
         if first.arrival > now || next <= now || first.outcome != Outcome::Arrives {
             return None;
         }
-        let item = first.item;
+        let item = first.item();
         self.flights.pop_front();
         self.next = next;
         self.bytes -= u64::from(item.size);
         Some(item)
     }
 
-    /// True without packets in flight.
+    /// The packet behind which `behind` others were put on the wire, if its transmission has begun
+    /// by `now`.
     #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.flights.is_empty()
+    pub fn has_begun(&self, behind: usize, now: Instant) -> Option<Item> {
+        let flight = self.flights.get(self.flights.len().checked_sub(behind + 1)?)?;
+        (flight.begun <= now).then(|| flight.item())
     }
+
+    /// Takes the last `packets` back, whose transmission has not begun: each with the time at which
+    /// it would. The packet before them is in flight.
+    pub fn recall(&mut self, packets: usize) -> impl Iterator<Item = (Instant, Item)> + use<> {
+        debug_assert!(self.may_be_planned() && packets < self.flights.len());
+        let back = self.flights.split_off(self.flights.len() - packets);
+        self.n -= packets as u64;
+        self.bytes -= back.iter().map(|f| u64::from(f.size)).sum::<u64>();
+        self.last_arrival = self.flights.back().map_or(Instant::ZERO, |f| f.arrival);
+        back.into_iter().map(|f| (f.begun, f.item()))
+    }
+
     /// Packets in flight.
+    #[inline]
     pub fn packets(&self) -> usize {
         self.flights.len()
     }

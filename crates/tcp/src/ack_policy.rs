@@ -33,7 +33,7 @@ impl AckPolicy {
 
     /// In-order data of `len` octets arrived; `full` is the size of a full segment. How long its
     /// ACK may wait, if none waits already; `None`: it is due.
-    #[inline]
+    #[inline(always)] // for each segment of a receiver
     pub fn on_in_order_data(&mut self, len: u32, full: u32) -> Option<Duration> {
         // RFC 9293 section 3.8.6.3 (MUST-58/59): an ACK at least for every second full-sized
         // segment, within 0.5 s.

@@ -143,16 +143,9 @@ macro_rules! queues {
                     $($(Policy::$Policy(q) => q.found_empty(),)?)*
                 }
             }
-            #[inline]
-            fn may_be_served_late(&self) -> bool {
+            fn only_delays(&self) -> bool {
                 match self {
-                    $($(Policy::$Policy(q) => q.may_be_served_late(),)?)*
-                }
-            }
-            #[inline]
-            fn take_ahead(&mut self, item: Item) -> bool {
-                match self {
-                    $($(Policy::$Policy(q) => q.take_ahead(item),)?)*
+                    $($(Policy::$Policy(q) => q.only_delays(),)?)*
                 }
             }
         }

@@ -85,16 +85,7 @@ impl Discipline for DropTail {
     fn may_be_bypassed(&self) -> bool {
         true
     }
-    #[inline]
-    fn may_be_served_late(&self) -> bool {
+    fn only_delays(&self) -> bool {
         true
-    }
-    #[inline]
-    fn take_ahead(&mut self, item: Item) -> bool {
-        let fits = self.fifo.fits(&item, &self.limit);
-        if fits {
-            self.fifo.push(item);
-        }
-        fits
     }
 }

@@ -78,17 +78,9 @@ pub(super) trait Discipline {
     /// The server requested an item, found none and went idle.
     #[inline]
     fn found_empty(&mut self) {}
-    /// True if items leave in order, unchanged and whatever the time: a server may then request
-    /// them later than it begins to serve them.
-    #[inline]
-    fn may_be_served_late(&self) -> bool {
-        false
-    }
-    /// Takes `item` if it would do so whether or not some of the items inside had left before.
-    /// False: nothing has happened. Only for a policy that may be served late.
-    #[inline]
-    fn take_ahead(&mut self, item: Item) -> bool {
-        let _never = item;
+    /// True if items leave in order and unchanged, whatever the time, and only those that exceed
+    /// the limit when they arrive are dropped: a server may then plan when each leaves.
+    fn only_delays(&self) -> bool {
         false
     }
 }
@@ -126,13 +118,8 @@ impl<T: Discipline> Discipline for Box<T> {
     fn found_empty(&mut self) {
         (**self).found_empty();
     }
-    #[inline]
-    fn may_be_served_late(&self) -> bool {
-        (**self).may_be_served_late()
-    }
-    #[inline]
-    fn take_ahead(&mut self, item: Item) -> bool {
-        (**self).take_ahead(item)
+    fn only_delays(&self) -> bool {
+        (**self).only_delays()
     }
 }
 

@@ -111,22 +111,9 @@ impl Queue {
         self.note(Some(&item), None, &drops[before..]);
     }
 
-    /// True if the server may request items later than it begins to serve them.
-    #[inline]
-    pub(crate) fn may_be_served_late(&self) -> bool {
-        self.policy.may_be_served_late()
-    }
-
-    /// As [`enqueue`](Self::enqueue), where the server may not have requested all that it serves by
-    /// now. False: the policy must know what is left, and nothing has happened.
-    #[inline(always)]
-    pub(crate) fn take_ahead(&mut self, now: Instant, item: Item) -> bool {
-        let item = Item { enqueued: now, ..item };
-        let taken = self.policy.take_ahead(item);
-        if taken {
-            self.note(Some(&item), None, &[]);
-        }
-        taken
+    /// True if items leave in order and unchanged, and only items that find it full are dropped.
+    pub(crate) fn only_delays(&self) -> bool {
+        self.policy.only_delays()
     }
 
     /// The next item; items that the policy drops before it are appended to `drops`.

@@ -288,7 +288,7 @@ impl Naive {
 
 /// Appends what arrives at `at` to `seen`: a lone packet, or all.
 fn deliver(pipe: &mut Pipe, at: Instant, out: &mut PipeOut, seen: &mut Vec<(usize, u64)>) {
-    let lone = pipe.take_lone(at, out);
+    let lone = pipe.take_lone(at);
     if lone.is_none() {
         pipe.on_time(at, out);
     }
@@ -352,7 +352,8 @@ proptest! {
                     p.set_limit(t, Limit { packets: Some(limit), bytes: None }, &mut out);
                     naive.limit = limit as usize;
                 }
-                // Not after each operation: this catches up, and packets are to be taken ahead too.
+                // Not after each operation: this counts the packets that wait, which is to be done
+                // late too.
                 Op::Read => {
                     prop_assert_eq!(p.occupancy(t, &mut out).queue_packets, naive.waiting.len() as u64);
                 }

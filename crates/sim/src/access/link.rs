@@ -95,7 +95,7 @@ impl Adapter for LinkAccess {
             return false;
         }
         out.arrived_at = Some(self.to);
-        out.lone = self.link.take_lone(now, &out.pipe).map(|item| (item.id, item.ecn));
+        out.lone = self.link.take_lone(now).map(|item| (item.id, item.ecn));
         if out.lone.is_some() {
             return true;
         }

@@ -370,13 +370,15 @@ impl AccessOutput {
     pub fn arrived_at(&mut self) -> Option<NodeId> {
         self.arrived_at.take()
     }
-    /// The packet at place `i` of those that a link delivers, and its codepoint. Accesses may take
-    /// packets in meanwhile, because links do not deliver in those calls.
+    /// The only packet that a link delivers, and its codepoint. `None`: they are in the list.
     #[inline(always)]
-    pub fn arrived(&mut self, i: usize) -> Option<(PacketId, Ecn)> {
-        if self.lone.is_some() {
-            return self.lone.take();
-        }
+    pub fn lone(&mut self) -> Option<(PacketId, Ecn)> {
+        self.lone.take()
+    }
+    /// The packet at place `i` of the list of those that a link delivers, and its codepoint.
+    /// Accesses may take packets in meanwhile, because links do not deliver in those calls.
+    #[inline(always)]
+    pub fn arrived(&self, i: usize) -> Option<(PacketId, Ecn)> {
         self.pipe.arrived.get(i).map(|item| (item.id, item.ecn))
     }
     /// Clears the list after all packets that a link delivered have been processed.

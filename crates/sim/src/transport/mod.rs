@@ -91,19 +91,23 @@ impl Payload {
             Payload::Real(real) => real.segment.is_some(),
         }
     }
-    /// The size of the packet for an end's output [B].
+    /// The size of the packet with it [B]; 0 for a real packet, which has its own.
     #[inline(always)]
-    pub fn size_of(outgoing: &Outgoing) -> u32 {
-        IP_HEADER + outgoing.header_len() + outgoing.len
+    pub fn packet_size(&self) -> u32 {
+        match self {
+            Payload::Tcp(segment) => IP_HEADER + segment.header_len() + segment.len,
+            Payload::Udp(message) => IP_HEADER + UDP_HEADER + message.size,
+            Payload::Real(..) => 0,
+        }
     }
     /// The payload of the packet for an end's output.
     #[inline(always)]
     pub const fn sent(outgoing: Outgoing) -> Payload {
         Payload::Tcp(outgoing)
     }
-    /// The payload of a datagram, with the size of its packet [B].
-    pub const fn datagram(message: Message) -> (u32, Payload) {
-        (IP_HEADER + UDP_HEADER + message.size, Payload::Udp(message))
+    /// The payload of a datagram.
+    pub const fn datagram(message: Message) -> Payload {
+        Payload::Udp(message)
     }
 }
 

@@ -77,12 +77,13 @@ pub struct Leg {
     pub broken: bool,
 }
 
-/// Packets of the other direction.
+/// Packets of the other direction, apart from their bytes as in
+/// [`Account`](lasthop_net::Account).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reverse {
     pub tx_packets: u64,
-    pub tx_bytes: u64,
     pub rx_packets: u64,
+    pub tx_bytes: u64,
     pub rx_bytes: u64,
 }
 

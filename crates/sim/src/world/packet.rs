@@ -21,10 +21,11 @@ pub type Packet = lasthop_net::Packet<Payload>;
 const _: () = assert!(size_of::<Packet>() <= 88);
 
 impl World {
-    /// A transport sends: a packet of `size` IP octets enters the world at the end `from` of
-    /// `flow`.
+    /// A transport sends: a packet enters the world at the end `from` of `flow`.
     #[inline]
-    pub(super) fn send(&mut self, now: Instant, flow: FlowId, from: End, size: u32, payload: Payload) {
+    pub(super) fn send(&mut self, now: Instant, flow: FlowId, from: End, payload: Payload) {
+        // Worked out here: the caller would copy the segment to read it before it moves.
+        let size = payload.packet_size();
         let f = &mut self.flows[flow];
         let again = f.transport.sends_again(from, &payload);
         let ecn = payload.ecn();
@@ -128,9 +129,10 @@ impl World {
             self.carry_out(now, id);
         }
         let Some(node) = self.output.arrived_at() else { return };
+        let lone = self.output.lone();
         // The list stays in its place: no link delivers while other accesses process these packets.
         let mut i = 0;
-        while let Some((packet, ecn)) = self.output.arrived(i) {
+        while let Some((packet, ecn)) = lone.or_else(|| self.output.arrived(i)) {
             i += 1;
             let p = &mut self.packets[packet];
             p.ecn = ecn;
@@ -142,6 +144,9 @@ impl World {
                 self.arrive(now, node, packet);
             } else {
                 self.leave(now, node, self.routes.port(node, dst), packet);
+            }
+            if lone.is_some() {
+                return;
             }
         }
         self.output.clear_arrived();

@@ -106,7 +106,7 @@ impl World {
     pub(super) fn service(&mut self, now: Instant, flow: FlowId, end: End) {
         loop {
             while let Some(outgoing) = self.flows[flow].transport.poll_transmit(now, end) {
-                self.send(now, flow, end, Payload::size_of(&outgoing), Payload::sent(outgoing));
+                self.send(now, flow, end, Payload::sent(outgoing));
             }
             let f = &mut self.flows[flow];
             let progress = if f.leg.is_none() { f.transport.quiet(end) } else { None };
@@ -221,15 +221,15 @@ impl World {
                     touched[end as usize] = true;
                 }
                 AppAction::SendDatagram { end, message } => {
-                    let (size, datagram) = Payload::datagram(message);
+                    let datagram = Payload::datagram(message);
                     // To a group: the message is sent to each further receiver first, last to the
                     // first receiver.
                     for i in 0..self.flows[flow].copies.len() {
                         let copy = self.flows[flow].copies[i];
                         self.flows[copy].app.copied(message.size);
-                        self.send(now, copy, end, size, datagram.clone());
+                        self.send(now, copy, end, datagram.clone());
                     }
-                    self.send(now, flow, end, size, datagram);
+                    self.send(now, flow, end, datagram);
                 }
                 // Repeated after the action that was refused.
                 AppAction::Close { end } if refused[end as usize] => {}

@@ -132,29 +132,6 @@ macro_rules! passed_on {
             $($rest)*
         }
     };
-    // The same at each ACK. A copy is what leaves this function: of the sample itself only what
-    // Reno reads is then ever made.
-    (
-        @of $Trait:ident {$($done:tt)*}
-        $(#[$_doc:meta])* fn on_ack(&mut $s:ident, $a:ident: &$t:ty); $($rest:tt)*
-    ) => {
-        passed_on! {
-            @of $Trait
-            {
-                $($done)*
-                #[inline]
-                fn on_ack(&mut $s, $a: &$t) {
-                    if let Cc::Reno(cc) = $s {
-                        cc.on_ack($a);
-                    } else {
-                        let sample = *$a;
-                        $s.on_ack_of_any(&sample);
-                    }
-                }
-            }
-            $($rest)*
-        }
-    };
     (
         @of $Trait:ident {$($done:tt)*}
         $(#[$_doc:meta])* fn $f:ident(&mut $s:ident $(, $a:ident: $t:ty)*) $(-> $r:ty)?; $($rest:tt)*
@@ -215,13 +192,9 @@ macro_rules! passed_on {
 congestion_control!(passed_on);
 
 impl Cc {
-    // Out of line, so that their callers stay small enough to be built into its callers.
+    // Out of line, so that its caller stays small enough to be built into its callers.
     #[inline(never)]
     fn cwnd_of_any(&self) -> f64 {
         built_in_controls!(of_any self, cc => cc.cwnd())
-    }
-    #[inline(never)]
-    fn on_ack_of_any(&mut self, ack: &AckSample) {
-        built_in_controls!(of_any self, cc => cc.on_ack(ack));
     }
 }

@@ -32,7 +32,8 @@ impl Endpoint {
         None
     }
 
-    /// New data up to `cwnd_edge`, which may leave without input after the segment that left last.
+    /// New data up to `cwnd_edge`, where nothing else may leave.
+    #[inline(never)]
     fn next_of_burst(&mut self, now: Instant, cwnd_edge: u64) -> Option<Segment> {
         let (c, send, receive) = (&mut self.conn, &mut self.send, &mut self.receive);
         debug_assert!(self.reset.is_none() && c.ecn.old_ack.is_none() && c.state.may_send());
@@ -40,15 +41,13 @@ impl Endpoint {
             send.seq.max + Dupack::room_by_pipe(&send.fly, &send.seq, c),
             cwnd_edge.max(send.seq.max)
         );
-        let segment = send.make_new(c, receive, now, cwnd_edge);
-        if segment.is_some() {
-            send.next = Dupack::after_new(send, c, cwnd_edge);
-            c.meters.counters.segments_sent += 1;
-            self.check();
-        } else {
+        let Some((start, stop)) = send.cut_new(c, now, cwnd_edge) else {
             send.check_space(c);
-        }
-        segment
+            return None;
+        };
+        send.next = Dupack::after_new(send, c, cwnd_edge);
+        c.meters.counters.segments_sent += 1;
+        Some(send.fill_new(c, receive, now, start, stop))
     }
 
     /// All that was to be sent is acknowledged, no ACK is due, and nothing else waits.
@@ -87,7 +86,12 @@ impl Endpoint {
         }
         // Nothing outstanding and nothing to send: the receiver's side of a transfer ends here.
         let at_rest = send.seq.una == send.seq.end();
-        if !at_rest {
+        if !at_rest && let Some(cwnd_edge) = Dupack::edge_of_new_alone(send, c) {
+            let segment = self.next_of_burst(now, cwnd_edge);
+            if segment.is_some() {
+                return segment;
+            }
+        } else if !at_rest {
             let segment = send.send_data(c, receive, now);
             if segment.is_some() {
                 c.meters.counters.segments_sent += 1;
@@ -95,6 +99,7 @@ impl Endpoint {
                 return segment;
             }
         }
+        let (c, send, receive) = (&mut self.conn, &mut self.send, &mut self.receive);
         if !receive.ack.is_due() {
             send.check_space(c);
             return None;

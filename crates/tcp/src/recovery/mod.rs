@@ -276,13 +276,12 @@ impl Recovery {
     }
 
     /// New data was acknowledged; SND.UNA has moved by `acked` octets.
-    #[inline]
     pub fn on_new_ack(&mut self, s: &mut SenderView<'_>, acked: u64) -> Outcome {
-        if self.is_sack() {
+        if self.state != CaState::Open && self.is_sack() {
             self.board.advance(s.una);
         }
         let outcome = match (self.state, self.flavour) {
-            (CaState::Open, _) => Outcome { may_grow: true, ..Outcome::default() },
+            (CaState::Open, _) => return self.on_new_ack_when_open(s.una),
             (CaState::Disorder | CaState::Cwr, _) => {
                 self.state = CaState::Open;
                 Outcome { may_grow: true, ..Outcome::default() }
@@ -293,13 +292,28 @@ impl Recovery {
             (CaState::Recovery, RecoveryFlavour::NewReno) => newreno::on_new_ack(self, s, acked),
             (CaState::Recovery, RecoveryFlavour::Sack | RecoveryFlavour::Rack) => sack::on_new_ack(self, s),
         };
+        self.end_dup_acks();
+        outcome
+    }
+
+    /// [`on_new_ack`](Self::on_new_ack) in [`CaState::Open`], which reads nothing of the sender.
+    #[inline(always)]
+    pub fn on_new_ack_when_open(&mut self, una: u64) -> Outcome {
+        if self.is_sack() {
+            self.board.advance(una);
+        }
+        self.end_dup_acks();
+        Outcome { may_grow: true, ..Outcome::default() }
+    }
+
+    #[inline(always)]
+    fn end_dup_acks(&mut self) {
         self.dup_acks = 0;
         // Left in Disorder by SACK blocks that are still there.
         if self.state == CaState::Open && self.board.sacked() > 0 {
             self.state = CaState::Disorder;
             self.limited_octets = 0;
         }
-        outcome
     }
 
     fn after_timeout(&mut self, s: &SenderView<'_>) -> Outcome {

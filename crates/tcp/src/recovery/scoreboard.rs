@@ -40,6 +40,9 @@ pub enum NextSeg {
     New,
 }
 
+/// Ranges that are compared one by one before a binary search among all: as many as an ACK reports.
+const NEAR: usize = 4;
+
 impl Scoreboard {
     /// An empty scoreboard.
     pub fn new(dup_threshold: u32, mss: u32) -> Scoreboard {
@@ -63,12 +66,7 @@ impl Scoreboard {
         if start >= end {
             return 0;
         }
-        // Most blocks are those that were reported last, which are the highest.
-        let first = match self.ranges.back() {
-            Some(last) if last.0 <= start && start <= last.1 => self.ranges.len() - 1,
-            Some(last) if start <= last.1 => self.ranges.partition_point(|r| r.1 < start),
-            _ => self.ranges.len(),
-        };
+        let first = self.ending_from(start);
         // Most blocks repeat those of the ACK before (RFC 2018 section 4).
         if self.ranges.get(first).is_some_and(|r| r.0 <= start && end <= r.1) {
             return 0;
@@ -94,6 +92,19 @@ impl Scoreboard {
         self.sacked_below_rxt += self.below_rxt(merged) - below;
         self.edge = self.work_out_edge();
         news
+    }
+
+    /// The first range that ends at `offset` or above. Most blocks are those that were reported
+    /// last, which are among the highest.
+    #[inline]
+    fn ending_from(&self, offset: u64) -> usize {
+        let end = self.ranges.len();
+        for i in (end.saturating_sub(NEAR)..end).rev() {
+            if self.ranges[i].1 < offset {
+                return i + 1;
+            }
+        }
+        if end <= NEAR { 0 } else { self.ranges.partition_point(|r| r.1 < offset) }
     }
 
     fn below_rxt(&self, r: (u64, u64)) -> u64 {

@@ -205,7 +205,9 @@ impl Receiver {
         } else if c.config.growth.reads_bursts() && self.readable() > 0 {
             self.read_later(c, now);
         }
-        self.take_fin(c, now);
+        if self.peer_fin == Some(self.nxt) {
+            self.take_fin(c, now);
+        }
         if c.config.acks.ack_ahead > 0 {
             self.lead(c, self.nxt > nxt);
         }
@@ -370,10 +372,8 @@ impl Receiver {
     }
 
     /// The FIN counts once everything before it has arrived.
+    #[cold]
     fn take_fin(&mut self, c: &mut Connection, now: Instant) {
-        if self.peer_fin != Some(self.nxt) {
-            return;
-        }
         self.nxt += 1;
         self.edge = self.edge.max(self.nxt);
         self.ack.at_once();

@@ -131,7 +131,7 @@ impl Receiver {
     }
 
     /// The right edge against which arriving segments are checked.
-    #[inline]
+    #[inline(always)] // twice for each segment
     pub fn edge_in_force(&self, c: &Connection) -> u64 {
         let by_room = c.config.host.window == WindowRule::AllRoom;
         if by_room && !(self.passive && c.state == State::SynReceived) {

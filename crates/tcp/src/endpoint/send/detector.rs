@@ -46,6 +46,12 @@ impl<'a> LossRecovery<'a> {
         LossRecovery { fly: &mut send.fly, conn, seq: &send.seq, now }
     }
 
+    /// The same context, for a call out of line: it gets the address of a copy.
+    #[inline(always)]
+    pub fn again(&mut self) -> LossRecovery<'_> {
+        LossRecovery { fly: self.fly, conn: self.conn, seq: self.seq, now: self.now }
+    }
+
     /// The retransmission timer runs, for a whole timeout.
     pub fn start_rto(&mut self) {
         self.fly.start_rto(self.conn, self.now);

@@ -83,7 +83,7 @@ pub fn limit_of(send: &Sender, c: &Connection, now: Instant) -> Limit {
 }
 
 /// The limit of a sender that cuts segments as the windows let it, in the order of
-/// [`make_new`](Sender::make_new).
+/// [`send_new`](Sender::send_new).
 fn limit_by_edges(send: &Sender, c: &Connection) -> Limit {
     let seq = &send.seq;
     let cwnd_edge = by_detector!(send.fly, D => D::cwnd_edge(&send.fly, seq, c));

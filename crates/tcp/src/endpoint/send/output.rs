@@ -10,7 +10,6 @@ use super::Sender;
 use super::detector::Detector;
 use super::dispatch::by_detector;
 use crate::config::RttSampling;
-use crate::recovery::CaState;
 use crate::segment::{Flags, Segment};
 
 impl Sender {
@@ -41,17 +40,14 @@ impl Sender {
         now: Instant,
         cwnd_edge: u64,
     ) -> Option<Segment> {
-        self.make_new(c, r, now, cwnd_edge)
+        let (start, stop) = self.cut_new(c, now, cwnd_edge)?;
+        Some(self.fill_new(c, r, now, start, stop))
     }
 
+    /// As [`send_new`](Self::send_new), without the segment itself: its start and its end, FIN
+    /// included.
     #[inline(always)]
-    pub fn make_new(
-        &mut self,
-        c: &mut Connection,
-        r: &mut Receiver,
-        now: Instant,
-        cwnd_edge: u64,
-    ) -> Option<Segment> {
+    pub fn cut_new(&mut self, c: &mut Connection, now: Instant, cwnd_edge: u64) -> Option<(u64, u64)> {
         let start = self.seq.nxt;
         let end = self.seq.end();
         if start >= end {
@@ -76,24 +72,24 @@ impl Sender {
         if c.rtt.timed.is_none() && c.config.timers.rtt_sampling == RttSampling::OneSegment {
             c.rtt.timed = Some((stop, now));
         }
+        Some((start, stop))
+    }
+
+    /// The segment that [`cut_new`](Self::cut_new) has returned. Its caller returns it at once, so
+    /// that it is created in its place.
+    #[inline(always)]
+    pub fn fill_new(
+        &mut self,
+        c: &mut Connection,
+        r: &mut Receiver,
+        now: Instant,
+        start: u64,
+        stop: u64,
+    ) -> Segment {
         let mut segment = Segment::default();
         self.make_data(c, r, now, start, stop, &mut segment);
         c.ecn.on_new_data(&c.config, &mut segment);
-        Some(segment)
-    }
-
-    /// True if a new segment has left and less than a whole one of the congestion window, which
-    /// ends at `cwnd_edge` while no ACK arrives, is left: the rules for small segments hold back
-    /// what follows, because more than that waits and the peer's window ends later. This is the
-    /// state after nearly every ACK of a bulk transfer.
-    #[inline(always)]
-    pub fn is_window_spent(&self, c: &Connection, cwnd_edge: u64) -> bool {
-        let whole = self.seq.max + u64::from(c.negotiated.mss);
-        cwnd_edge < whole
-            && cwnd_edge < self.seq.window_edge()
-            && self.seq.written >= whole
-            && self.fly.recovery.state() == CaState::Open
-            && self.limits.memory.is_none()
+        segment
     }
 
     fn may_send_small(

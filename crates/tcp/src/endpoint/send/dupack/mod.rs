@@ -9,7 +9,7 @@ use super::detector::{Ack, Believed, Detector, LossRecovery};
 use super::in_flight::InFlight;
 use super::sequence::SendSequence;
 use super::usage::Usage;
-use crate::cc::{AckSample, CongestionControl, Signal};
+use crate::cc::{AckSample, Cc, CongestionControl, Signal};
 use crate::config::{Config, RttSampling};
 use crate::endpoint::connection::Connection;
 use crate::endpoint::receive::Receiver;
@@ -109,7 +109,7 @@ impl Detector for Dupack {
         if d.una_moved {
             x.take_new_ack(d)
         } else if duplicate {
-            x.take_dup_ack(d)
+            x.again().take_dup_ack(*d)
         } else {
             Outcome::default()
         }
@@ -232,6 +232,68 @@ impl Detector for Dupack {
     fn check(_: &InFlight) {}
 }
 
+/// The state of the sender that every sample shows.
+struct Sampled<'a> {
+    seq: &'a SendSequence,
+    conn: &'a Connection,
+    recovery: &'a Recovery,
+    now: Instant,
+    /// Octets of this ACK's delivery with a mark.
+    marked: u64,
+    /// Octets delivered since the start, and those of them that duplicate ACKs account for.
+    delivered: [u64; 2],
+}
+
+impl Sampled<'_> {
+    /// The sample of an ACK of new data, before which `dup_acks` duplicates came.
+    #[inline(always)]
+    fn of_new_ack(&self, d: &AckDigest, outcome: Outcome, dup_acks: u32) -> AckSample {
+        AckSample {
+            acked: d.passed,
+            rtt: d.last_sent.map(|sent| self.now.since(sent)),
+            dup_acks,
+            may_grow: outcome.may_grow,
+            passed: d.passed,
+            delivered_since_sent: d.flight_before,
+            before: d.state_before,
+            ..self.sample(d, outcome)
+        }
+    }
+
+    /// What every sample holds.
+    #[inline(always)]
+    fn sample(&self, d: &AckDigest, outcome: Outcome) -> AckSample {
+        let (seq, board, mss) = (self.seq, self.recovery.board(), self.conn.negotiated.mss);
+        let state = self.recovery.state();
+        let (in_flight, lost) = if !self.recovery.is_sack() {
+            let out = seq.flight_size().saturating_sub(self.delivered[1]);
+            (out, if outcome.entered { u64::from(mss) } else { 0 })
+        } else if board.sacked() == 0 && state == CaState::Open {
+            (seq.flight_size(), 0)
+        } else {
+            (board.pipe(seq.max), board.lost().saturating_sub(d.lost_before))
+        };
+        AckSample {
+            now: self.now,
+            una: seq.una,
+            nxt: seq.nxt,
+            flight_before: d.flight_before,
+            cwnd_limited: d.cwnd_limited,
+            delivered: d.octets,
+            total_delivered: self.delivered[0],
+            marked: self.marked,
+            lost,
+            in_flight,
+            sacked: board.sacked() > 0,
+            peer_window: seq.wnd,
+            mss,
+            srtt: self.conn.rtt.rto.srtt(),
+            state,
+            ..AckSample::default()
+        }
+    }
+}
+
 impl LossRecovery<'_> {
     /// Recovery, and the view of the sender it works on.
     #[inline]
@@ -252,27 +314,30 @@ impl LossRecovery<'_> {
     #[inline(always)]
     fn take_new_ack(&mut self, d: &mut AckDigest) -> Outcome {
         let dup_acks = self.fly.recovery.dup_acks();
-        let (recovery, mut view) = self.recovery_and_view();
-        let outcome = recovery.on_new_ack(&mut view, d.passed);
-        d.octets = self.newly_delivered(d.passed, d.sacked_before);
-        let sample = AckSample {
-            acked: d.passed,
-            rtt: d.last_sent.map(|sent| self.now.since(sent)),
-            dup_acks,
-            may_grow: outcome.may_grow,
-            passed: d.passed,
-            delivered_since_sent: d.flight_before,
-            before: d.state_before,
-            ..self.sample(d, outcome)
+        let outcome = if self.fly.recovery.state() == CaState::Open {
+            self.fly.recovery.on_new_ack_when_open(self.seq.una)
+        } else {
+            let (recovery, mut view) = self.recovery_and_view();
+            recovery.on_new_ack(&mut view, d.passed)
         };
-        self.fly.cc.on_ack(&sample);
+        d.octets = self.newly_delivered(d.passed, d.sacked_before);
+        let (marked, seq, conn, now) = (self.account(d), self.seq, &*self.conn, self.now);
+        let InFlight { cc, recovery, delivered, delivered_by_dups, .. } = &mut *self.fly;
+        let sampled =
+            Sampled { seq, conn, recovery, now, marked, delivered: [*delivered, *delivered_by_dups] };
+        // Made in each branch: for Reno no more of it than Reno reads.
+        if let Cc::Reno(reno) = cc {
+            reno.on_ack(&sampled.of_new_ack(d, outcome, dup_acks));
+        } else {
+            cc.on_ack(&sampled.of_new_ack(d, outcome, dup_acks));
+        }
         outcome
     }
 
     /// A duplicate ACK delivers the newly SACKed octets or, without SACK, one segment (RFC 5681
     /// section 3.2 step 4).
     #[cold]
-    fn take_dup_ack(&mut self, d: &mut AckDigest) -> Outcome {
+    fn take_dup_ack(&mut self, mut d: AckDigest) -> Outcome {
         let (recovery, mut view) = self.recovery_and_view();
         let outcome = recovery.on_dup_ack(&mut view);
         d.octets = if self.fly.recovery.is_sack() {
@@ -286,50 +351,25 @@ impl LossRecovery<'_> {
             self.fly.delivered_by_dups += one;
             one
         };
-        let sample = AckSample {
-            dup_acks: self.fly.recovery.dup_acks(),
-            delivered_since_sent: self.seq.flight_size(),
-            before: self.fly.recovery.state(),
-            ..self.sample(d, outcome)
-        };
-        self.fly.cc.on_ack(&sample);
+        let (marked, seq, conn, now) = (self.account(&d), self.seq, &*self.conn, self.now);
+        let InFlight { cc, recovery, delivered, delivered_by_dups, .. } = &mut *self.fly;
+        let sampled =
+            Sampled { seq, conn, recovery, now, marked, delivered: [*delivered, *delivered_by_dups] };
+        cc.on_ack(&AckSample {
+            dup_acks: recovery.dup_acks(),
+            delivered_since_sent: seq.flight_size(),
+            before: recovery.state(),
+            ..sampled.sample(&d, outcome)
+        });
         outcome
     }
 
-    /// What every sample holds. Takes the delivery into the account.
+    /// Takes the delivery into the account. Returns the octets of it with a mark.
     #[inline(always)]
-    fn sample(&mut self, d: &AckDigest, outcome: Outcome) -> AckSample {
+    fn account(&mut self, d: &AckDigest) -> u64 {
         self.fly.delivered += d.octets;
         let state = self.fly.recovery.state();
-        let marked =
-            self.conn.ecn.settle(&self.conn.negotiated, &mut self.conn.meters.counters, state, d.octets);
-        let board = self.fly.recovery.board();
-        let (in_flight, lost) = if !self.fly.recovery.is_sack() {
-            let out = self.seq.flight_size().saturating_sub(self.fly.delivered_by_dups);
-            (out, if outcome.entered { u64::from(self.conn.negotiated.mss) } else { 0 })
-        } else if board.sacked() == 0 && state == CaState::Open {
-            (self.seq.flight_size(), 0)
-        } else {
-            (board.pipe(self.seq.max), board.lost().saturating_sub(d.lost_before))
-        };
-        AckSample {
-            now: self.now,
-            una: self.seq.una,
-            nxt: self.seq.nxt,
-            flight_before: d.flight_before,
-            cwnd_limited: d.cwnd_limited,
-            delivered: d.octets,
-            total_delivered: self.fly.delivered,
-            marked,
-            lost,
-            in_flight,
-            sacked: self.fly.recovery.board().sacked() > 0,
-            peer_window: self.seq.wnd,
-            mss: self.conn.negotiated.mss,
-            srtt: self.conn.rtt.rto.srtt(),
-            state,
-            ..AckSample::default()
-        }
+        self.conn.ecn.settle(&self.conn.negotiated, &mut self.conn.meters.counters, state, d.octets)
     }
 
     /// Octets that this ACK of new data is the first to report.

@@ -75,7 +75,7 @@ impl Dupack {
             return send.send_packets(c, r, now);
         }
         let segment = send.send_new(c, r, now, cwnd_edge);
-        send.next = Next::nothing_if(segment.is_some() && send.is_window_spent(c, cwnd_edge));
+        send.next = Next::nothing_if(segment.is_some() && Self::is_window_spent(send, c, cwnd_edge));
         segment
     }
 
@@ -95,11 +95,25 @@ impl Dupack {
             }
         }
         let cwnd_edge = send.seq.max + room;
-        let segment = send.make_new(c, r, now, cwnd_edge);
-        if segment.is_some() {
-            send.next = Self::after_new(send, c, cwnd_edge);
-        }
-        segment
+        let (start, stop) = send.cut_new(c, now, cwnd_edge)?;
+        send.next = Self::after_new(send, c, cwnd_edge);
+        Some(send.fill_new(c, r, now, start, stop))
+    }
+
+    /// Where the congestion window ends for new data, if new data alone may leave now: the state
+    /// after nearly every ACK of a bulk transfer with SACK.
+    #[inline(always)]
+    pub(in crate::endpoint) fn edge_of_new_alone(send: &Sender, c: &Connection) -> Option<u64> {
+        let plain = send.fly.recovery.is_sack()
+            && send.fly.recovery.state() == CaState::Open
+            && !send.fly.recovery.head_is_due()
+            && !send.pacing.enabled
+            && !send.probe_due
+            && send.limits.queue.is_none()
+            && send.limits.memory.is_none()
+            && send.seq.wnd > 0
+            && c.state.may_send();
+        plain.then(|| send.seq.max + Self::room_by_pipe(&send.fly, &send.seq, c))
     }
 
     /// What may leave after a new segment, where the congestion window ends at `cwnd_edge` while no
@@ -107,7 +121,7 @@ impl Dupack {
     /// of it changes without input.
     #[inline(always)]
     pub(in crate::endpoint) fn after_new(send: &Sender, c: &Connection, cwnd_edge: u64) -> Next {
-        if send.is_window_spent(c, cwnd_edge) {
+        if Self::is_window_spent(send, c, cwnd_edge) {
             Next::Nothing
         } else if send.fly.recovery.state() == CaState::Open
             && !send.pacing.enabled
@@ -117,6 +131,20 @@ impl Dupack {
         } else {
             Next::Any
         }
+    }
+
+    /// True if a new segment has left and less than a whole one of the congestion window, which
+    /// ends at `cwnd_edge` while no ACK arrives, is left: the rules for small segments hold back
+    /// what follows, because more than that waits and the peer's window ends later. This is the
+    /// state after nearly every ACK of a bulk transfer.
+    #[inline(always)]
+    fn is_window_spent(send: &Sender, c: &Connection, cwnd_edge: u64) -> bool {
+        let whole = send.seq.max + u64::from(c.negotiated.mss);
+        cwnd_edge < whole
+            && cwnd_edge < send.seq.window_edge()
+            && send.seq.written >= whole
+            && send.fly.recovery.state() == CaState::Open
+            && send.limits.memory.is_none()
     }
 
     fn resend_by_scoreboard(
