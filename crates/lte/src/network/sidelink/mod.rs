@@ -110,6 +110,7 @@ impl Sidelink {
         let first = config.bearers.len();
         let outer_loop = |ue: UeId| cells[links[ue].serving].uplink.config.outer_loop.olla();
         let mut all = Sidelink::new(&config.pairs, &config.groups, links.len(), first, outer_loop, seed);
+        all.grants.conflicts_until = cells.iter().map(|_| Tti(0)).collect();
         // Persistent blocks are placed one after the other from the upper end of the band, phases
         // likewise.
         let mut top = None;

@@ -191,13 +191,21 @@ impl SidelinkScheduling<'_> {
         order.sort_unstable();
     }
 
+    /// The sidelink grants of the cell in `target`: the plan has those of all cells, each of which
+    /// schedules its own band.
+    fn granted_here(&self, target: Tti) -> impl Iterator<Item = &SidelinkGrant> {
+        let is_here =
+            |g: &&SidelinkGrant| self.links[self.destinations[g.destination as usize].tx].serving == self.id;
+        self.grants.plan.granted(target).iter().filter(is_here)
+    }
+
     /// The blocks that the uplink and the reservations leave in `target`.
     fn room(&self, target: Tti) -> Room {
         let uplink = &self.cell.uplink;
         let reserved = reserved(self.destinations, target);
         // The uplink's blocks, without those of other destinations, which may be shared.
         let mut destinations = RbSet::EMPTY;
-        self.grants.plan.granted(target).iter().for_each(|g| destinations |= g.rbs);
+        self.granted_here(target).for_each(|g| destinations |= g.rbs);
         let used = uplink.plan.used(target);
         Room {
             alone: self.cell.config.sidelink.reuse == Reuse::None,
@@ -312,20 +320,22 @@ impl SidelinkScheduling<'_> {
         }
     }
 
-    /// Determines which destinations of `cell` must not share a block.
+    /// Determines which destinations of the cell must not share a block.
     fn find_conflicts(&mut self) {
         let reuse = self.cell.config.sidelink.reuse;
         let (s, destinations) = (&mut *self.grants, &*self.destinations);
-        if reuse == Reuse::None || (self.tti < s.conflicts_until && !s.conflicts.is_empty()) {
+        if reuse == Reuse::None || self.tti < s.conflicts_until[self.id] {
             return;
         }
         let n = destinations.len();
         let mut conflicts = std::mem::take(&mut s.conflicts);
-        conflicts.clear();
         conflicts.resize(n * n, false);
-        s.conflicts_until = self.tti.plus(CONFLICTS_HOLD);
-        for a in 0..n {
-            for b in 0..a {
+        s.conflicts_until[self.id] = self.tti.plus(CONFLICTS_HOLD);
+        // Two of different cells share blocks in any case. Other cells' part of the table is
+        // theirs.
+        let here = |l: &Destination| self.links[l.tx].serving == self.id;
+        for a in (0..n).filter(|a| here(&destinations[*a])) {
+            for b in (0..a).filter(|b| here(&destinations[*b])) {
                 let (la, lb) = (&destinations[a], &destinations[b]);
                 // A UE receives nothing on blocks on which it transmits.
                 let own = la.shares_a_ue_with(lb);

@@ -1,8 +1,9 @@
 //! Sidelinks against the published timeline, rule by rule, and against interference and losses.
 
+mod cells;
 mod group;
 
-use lasthop_units::{BearerId, Db, Dbm, Duration, Id, Instant, Metres, PacketId, UeId};
+use lasthop_units::{BearerId, CellId, Db, Dbm, Duration, Id, Instant, Metres, PacketId, UeId};
 
 use super::super::trace::{Step, TraceLink};
 use crate::mac::scheduler::qci::Qos;

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use lasthop_engine::{Draw, Purpose};
-use lasthop_units::{BearerId, Id, IndexVec, Tti, UeId};
+use lasthop_units::{BearerId, CellId, Id, IndexVec, Tti, UeId};
 
 use self::group::{Group, MemberReceiver};
 use self::reorder::Reorder;
@@ -243,10 +243,11 @@ pub struct SidelinkGrants {
     pub plan: SidelinkPlan,
     /// Destinations with waiting data by the eNB's record, ascending.
     pub active: Vec<u32>,
-    /// By destination times destinations plus destination: the two must not share a block; valid
-    /// until `conflicts_until`.
+    /// By destination times destinations plus destination, both of one cell: the two must not share
+    /// a block, by the rule of that cell.
     pub conflicts: Vec<bool>,
-    pub conflicts_until: Tti,
+    /// By cell: until when its part of `conflicts` is valid.
+    pub conflicts_until: IndexVec<CellId, Tti>,
     /// Memory of the scheduler: the order of destinations, and the roles of each UE in the TTI.
     pub order: Vec<(Tti, u32)>,
     pub roles: Vec<Roles>,
@@ -353,7 +354,7 @@ impl Sidelink {
                 plan: SidelinkPlan::new(),
                 active: Vec::new(),
                 conflicts: Vec::new(),
-                conflicts_until: Tti(0),
+                conflicts_until: IndexVec::default(),
                 order: Vec::new(),
                 roles: Vec::new(),
             },
