@@ -82,14 +82,14 @@ impl SidelinkScheduling<'_> {
             Some(mcs.decodable_on(McsTable::Uplink, p.rbs.len() as usize).index())
         });
         // A retransmission occupies these blocks already: the occasion is left to it.
-        let plan = &mut self.grants.plan;
-        let taken = plan.granted(self.tti).iter().any(|g| g.again && !g.rbs.and(p.rbs).is_empty());
+        let taken = self.granted_here(self.tti).any(|g| g.again && !g.rbs.and(p.rbs).is_empty());
         if let (Some(mcs), false) = (mcs, busy || taken) {
             if let Some(p) = &mut self.destinations[destination as usize].persistent {
                 p.mcs = Some(mcs);
             }
             let bytes = tbs_bytes(mcs, p.rbs.len());
-            plan.slot(self.tti).push(SidelinkGrant { destination, rbs: p.rbs, mcs, bytes, again: false });
+            let grant = SidelinkGrant { destination, rbs: p.rbs, mcs, bytes, again: false };
+            self.grants.plan.slot(self.tti).push(grant);
             self.cell.uplink.plan.slot(self.tti).used |= p.rbs;
             self.uu.sidelink_grant(tx, &self.cell.uplink.config.request, self.tti);
         }
@@ -106,7 +106,7 @@ impl SidelinkScheduling<'_> {
             return RbSet::EMPTY;
         }
         let c = &self.cell.uplink;
-        let free = c.band.without(c.plan.used(target) | reserved(self.destinations, target));
+        let free = c.band.without(c.plan.used(target) | self.reserved(target));
         let most = free.len() / 2;
         let mut need = 0;
         for i in 0..self.grants.active.len() {
@@ -199,10 +199,15 @@ impl SidelinkScheduling<'_> {
         self.grants.plan.granted(target).iter().filter(is_here)
     }
 
+    /// Blocks that persistent grants of the cell's destinations have in `target`.
+    fn reserved(&self, target: Tti) -> RbSet {
+        reserved(self.destinations, target, |ue| self.links[ue].serving == self.id)
+    }
+
     /// The blocks that the uplink and the reservations leave in `target`.
     fn room(&self, target: Tti) -> Room {
         let uplink = &self.cell.uplink;
-        let reserved = reserved(self.destinations, target);
+        let reserved = self.reserved(target);
         // The uplink's blocks, without those of other destinations, which may be shared.
         let mut destinations = RbSet::EMPTY;
         self.granted_here(target).for_each(|g| destinations |= g.rbs);
@@ -225,7 +230,7 @@ impl SidelinkScheduling<'_> {
 
     /// The blocks of `target` that `destination` may use.
     fn free_for(&self, destination: u32, target: Tti, room: &Room) -> RbSet {
-        let granted = self.grants.plan.granted(target).iter();
+        let granted = self.granted_here(target);
         if room.alone {
             return granted.fold(room.exclusive, |free, g| free.without(g.rbs));
         }

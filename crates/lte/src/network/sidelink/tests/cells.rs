@@ -108,3 +108,32 @@ fn each_cell_has_its_own_rule_of_sharing() {
         }
     }
 }
+
+/// Each eNB grants blocks of its own band: 50 km apart, where quality does not depend on the other
+/// cell, pairs and the uplink of a cell have every packet at the moment at which they have it
+/// alone, by grants and by persistent ones.
+#[test]
+fn a_far_cell_takes_no_blocks() {
+    let persistent = SidelinkPersistent { period: Duration::from_millis(5), blocks: 40 };
+    for persistent in [None, Some(persistent)] {
+        for reuse in [Reuse::None, Reuse::All] {
+            let link = SidelinkConfig { persistent, ..pinned(15) };
+            let run = |both: bool| {
+                let mut w = cells(vec![with(reuse); 2], &link);
+                w.saturate(&[2, 3], true);
+                let own = w.packets;
+                if both {
+                    w.saturate(&[0, 1], false);
+                }
+                w.run_until(MS(5000));
+                w.delivered.retain(|d| d.0 < own);
+                w.delivered.sort_unstable();
+                assert_eq!(w.delivered.len(), 450, "{reuse:?} {persistent:?}");
+                w.delivered
+            };
+            let (both, alone) = (run(true), run(false));
+            let other = both.iter().zip(&alone).find(|(a, b)| a != b);
+            assert_eq!(other, None, "{reuse:?} {persistent:?}");
+        }
+    }
+}

@@ -290,10 +290,11 @@ pub struct Sidelink {
     pub of_group: Vec<(u32, u32)>,
 }
 
-/// Blocks that persistent grants of `destinations` have in `tti`.
-pub fn reserved(destinations: &[Destination], tti: Tti) -> RbSet {
+/// Blocks that persistent grants of `destinations` have in `tti` in the cell that serves the UEs
+/// for which `is_served` is true: each cell has its own band.
+pub fn reserved(destinations: &[Destination], tti: Tti, is_served: impl Fn(UeId) -> bool) -> RbSet {
     let mut set = RbSet::EMPTY;
-    for destination in destinations.iter().filter(|l| l.mode == LinkMode::Direct) {
+    for destination in destinations.iter().filter(|l| l.mode == LinkMode::Direct && is_served(l.tx)) {
         if let Some(p) = destination.persistent.filter(|p| p.is_occasion(tti)) {
             set |= p.rbs;
         }
