@@ -6,7 +6,7 @@ use super::super::RadioNetwork;
 use super::super::calendar::{Agenda, Due};
 use crate::mac::harq::process_of;
 use crate::mac::sidelink::{CqiStep, LinkQuality, Reuse, cqi_at, mcs_of_cqi};
-use crate::mac::uplink::{fewest_blocks, tbs_bytes};
+use crate::mac::uplink::{decibels, fewest_blocks, largest_allocation, tbs_bytes};
 use crate::network::state::sidelink::{
     Destination, Roles, Sidelink, SidelinkGrant, SidelinkGrants, reserved,
 };
@@ -20,6 +20,12 @@ use lasthop_radio::lte::{Mcs, McsTable};
 
 /// Bytes of RLC, PDCP and MAC beyond those that a report counts: a grant is larger by them.
 const OVERHEAD: u64 = 8;
+
+/// The subheader of an SDU and the header of a PDU of RLC: a block has to have room for more [B].
+const BARE: u32 = 2;
+
+/// Resource blocks of a grant with the lowest MCS where link adaptation allows none.
+const PROBE: u32 = 10;
 
 /// Validity of the table of conflicts [TTI]: UEs move little in that time.
 const CONFLICTS_HOLD: u64 = 100;
@@ -69,6 +75,14 @@ struct Room {
     shared: RbSet,
 }
 
+/// A transport block: resource blocks, MCS, and size [B].
+#[derive(Clone, Copy, Debug)]
+struct Fit {
+    blocks: u32,
+    mcs: u8,
+    bytes: u32,
+}
+
 impl SidelinkScheduling<'_> {
     /// Grants the blocks of a persistent occasion to `destination`, whose UE has data to send, with
     /// the MCS of the activation.
@@ -78,7 +92,7 @@ impl SidelinkScheduling<'_> {
         let busy = self.grants.of[destination as usize].busy[process_of(self.tti)];
         let mcs = p.mcs.or_else(|| {
             self.learn_sidelink(destination);
-            let mcs = Mcs::new(self.sidelink_mcs(destination)?);
+            let mcs = Mcs::new(self.mcs_or_lowest(destination, p.rbs.len())?);
             Some(mcs.decodable_on(McsTable::Uplink, p.rbs.len() as usize).index())
         });
         // A retransmission occupies these blocks already: the occasion is left to it.
@@ -119,10 +133,7 @@ impl SidelinkScheduling<'_> {
                 continue;
             }
             let bytes = waiting + OVERHEAD + u64::from(l.link.header);
-            let mcs = self.sidelink_mcs(destination).map(Mcs::new);
-            let i_tbs =
-                mcs.and_then(|m| m.decodable_on(McsTable::Uplink, most as usize).i_tbs(McsTable::Uplink));
-            need += i_tbs.and_then(|i| fewest_blocks(i, bytes, most)).map_or(0, |(blocks, _)| blocks);
+            need += self.fit(destination, bytes, most).map_or(0, |block| block.blocks);
         }
         // From the upper end: the uplink is allocated from the lower one.
         let mut held = RbSet::EMPTY;
@@ -159,13 +170,14 @@ impl SidelinkScheduling<'_> {
         granted.for_each(|g| self.destinations[g.destination as usize].note_roles(&mut roles));
         for (i, (_, destination)) in order.iter().enumerate() {
             self.learn_sidelink(*destination);
-            let mcs = self.sidelink_mcs(*destination);
-            let Some(mcs) = mcs.filter(|_| !self.is_busy(target, *destination, &roles)) else { continue };
+            if self.is_busy(target, *destination, &roles) {
+                continue;
+            }
             let free = self.free_for(*destination, target, &room);
             // With shared blocks each destination may have all that its neighbours leave.
             let waiting = (order.len() - i) as u32;
             let share = if room.alone { free.len().div_ceil(waiting) } else { free.len() };
-            if let Some(grant) = self.sized(*destination, mcs, free, share) {
+            if let Some(grant) = self.sized(*destination, free, share) {
                 self.grant_sidelink(target, grant);
                 self.destinations[*destination as usize].note_roles(&mut roles);
             }
@@ -242,14 +254,55 @@ impl SidelinkScheduling<'_> {
 
     /// A grant for the reported data of `destination`, of at most `share` blocks of `free`; None:
     /// they are too few.
-    fn sized(&self, destination: u32, mcs: u8, free: RbSet, share: u32) -> Option<SidelinkGrant> {
+    fn sized(&mut self, destination: u32, free: RbSet, share: u32) -> Option<SidelinkGrant> {
         let (l, known) = (&self.destinations[destination as usize], &self.grants.of[destination as usize]);
-        let most = share.min(free.longest().1);
+        let longest = free.longest().1;
+        if longest == 0 {
+            return None;
+        }
         let bytes = known.view.waiting() + OVERHEAD + u64::from(l.link.header);
-        let mcs = Mcs::new(mcs).decodable_on(McsTable::Uplink, most as usize);
-        let (blocks, bytes) = mcs.i_tbs(McsTable::Uplink).and_then(|i| fewest_blocks(i, bytes, most))?;
-        let rbs = free.run(blocks)?;
-        Some(SidelinkGrant { destination, rbs, mcs: mcs.index(), bytes, again: false })
+        // A share may be too small for anything beyond the headers.
+        let fits = self.fit(destination, bytes, share.min(longest));
+        let Fit { blocks, mcs, bytes } = fits.or_else(|| self.fit(destination, bytes, longest))?;
+        Some(SidelinkGrant { destination, rbs: free.run(blocks)?, mcs, bytes, again: false })
+    }
+
+    /// The transport block for `bytes` of `destination` on at most `most` blocks: the fewest that
+    /// carry them, or those that carry most. The power is a total over all blocks of PSSCH (TS
+    /// 36.213 clause 14.1.1.5), so the MCS falls with their number. None if no block would be
+    /// decoded.
+    fn fit(&mut self, destination: u32, bytes: u64, most: u32) -> Option<Fit> {
+        let l = &self.destinations[destination as usize];
+        let least = l.link.header + BARE;
+        if !self.cell.uplink.config.power_aware || !matches!(l.link.quality, LinkQuality::Physical) {
+            let (most, mcs) = match self.sidelink_mcs(destination, most) {
+                Some(mcs) => (most, mcs),
+                None => (most.min(PROBE), self.mcs_or_lowest(destination, most)?),
+            };
+            let mcs = Mcs::new(mcs).decodable_on(McsTable::Uplink, most as usize);
+            let (blocks, bytes) = fewest_blocks(mcs.i_tbs(McsTable::Uplink)?, bytes, most)?;
+            return Some(Fit { blocks, mcs: mcs.index(), bytes });
+        }
+        let on = |blocks: u32, mcs: u8| {
+            let mcs = Mcs::new(mcs).decodable_on(McsTable::Uplink, blocks as usize).index();
+            Fit { blocks, mcs, bytes: tbs_bytes(mcs, blocks) }
+        };
+        let mut best: Option<Fit> = None;
+        for blocks in (1..=most).filter(|n| largest_allocation(*n) == *n) {
+            let Some(mcs) = self.sidelink_mcs(destination, blocks) else { break };
+            let fit = on(blocks, mcs);
+            if best.is_none_or(|best| fit.bytes > best.bytes) {
+                best = Some(fit);
+            }
+            if u64::from(fit.bytes) >= bytes {
+                break;
+            }
+        }
+        let is_of_use = |fit: &Fit| fit.bytes > least;
+        best.filter(is_of_use).or_else(|| {
+            let blocks = largest_allocation(most.min(PROBE));
+            self.mcs_or_lowest(destination, blocks).map(|mcs| on(blocks, mcs)).filter(is_of_use)
+        })
     }
 
     fn is_half_duplex(&self) -> bool {
@@ -302,16 +355,35 @@ impl SidelinkScheduling<'_> {
             LinkQuality::Physical => {
                 // Over the whole band, without interference: the outer loop corrects for
                 // interference.
-                let band = self.cell.uplink.band;
-                let level = |rx| self.uu.air.sidelink_level(self.tti, [l.tx, rx], l.power_mw, band);
-                l.receivers().map(level).fold(f32::INFINITY, f32::min)
+                let c = &self.cell.uplink;
+                let level = |rx| self.uu.air.sidelink_level(self.tti, [l.tx, rx], l.power_mw, c.band);
+                let level = l.receivers().map(level).fold(f32::INFINITY, f32::min);
+                // All of the power on one block.
+                level + if c.config.power_aware { decibels(c.band.len()) } else { 0.0 }
             }
         };
         known.quality.learn(self.tti, level);
     }
 
-    /// The MCS of a new block of `destination`.
-    pub(super) fn sidelink_mcs(&mut self, destination: u32) -> Option<u8> {
+    /// The level that `level` on one block is on `blocks`. Without `uplink.power_aware` the eNB
+    /// takes one level, that of the whole band, for any number of them.
+    fn level_on(&self, level: f32, blocks: u32) -> f32 {
+        if self.cell.uplink.config.power_aware { level - decibels(blocks) } else { level }
+    }
+
+    /// As [`sidelink_mcs`](Self::sidelink_mcs), but an outer loop at the end of its range does not
+    /// stop the grants to a link whose quality allows the lowest MCS: only further blocks can
+    /// correct the loop.
+    fn mcs_or_lowest(&mut self, destination: u32, blocks: u32) -> Option<u8> {
+        self.sidelink_mcs(destination, blocks).or_else(|| {
+            let measured = self.grants.of[destination as usize].quality.measured()?;
+            let adaptation = &self.cell.uplink.adaptation;
+            adaptation.mcs(self.level_on(measured, blocks)).map(|_| adaptation.lowest())
+        })
+    }
+
+    /// The MCS of a new transport block of `destination` on `blocks` blocks.
+    pub(super) fn sidelink_mcs(&mut self, destination: u32, blocks: u32) -> Option<u8> {
         let l = &self.destinations[destination as usize];
         if let Some(cqi) = l.group.as_ref().and_then(|g| g.cqi) {
             return Some(mcs_of_cqi(cqi));
@@ -320,7 +392,8 @@ impl SidelinkScheduling<'_> {
             LinkQuality::Pinned { steps } => Some(mcs_of_cqi(worst_cqi(self.uu.air, self.tti, l, steps))),
             LinkQuality::Physical => {
                 let level = self.grants.of[destination as usize].quality.level()?;
-                Some(self.cell.uplink.adaptation.mcs(level)?.min(self.cell.config.sidelink.max_mcs))
+                let mcs = self.cell.uplink.adaptation.mcs(self.level_on(level, blocks))?;
+                Some(mcs.min(self.cell.config.sidelink.max_mcs))
             }
         }
     }

@@ -41,9 +41,10 @@ impl RadioNetwork {
             destinations.learn_sidelink(destination);
         }
         self.granting(tti, cell).sound(tx);
+        let band = self.cells[cell].uplink.band.len();
         let direct = self
             .sidelink_scheduling(tti, cell)
-            .and_then(|mut destinations| destinations.sidelink_mcs(destination));
+            .and_then(|mut destinations| destinations.sidelink_mcs(destination, band));
         let c = &self.cells[cell].uplink;
         let up = self.contexts[tx].uplink.quality.level().and_then(|level| c.adaptation.mcs(level));
         let bits = |mcs: Option<u8>| mcs.map_or(0.0, |m| f64::from(tbs_bytes(m, COMPARED)));
