@@ -55,3 +55,38 @@ fn a_pair_has_the_mcs_of_the_blocks_that_it_is_given() {
         }
     }
 }
+
+/// Modes are compared with the sender's power on the same number of blocks: direct mode where its
+/// SNR is 2 dB above that of the uplink, the eNB where it is 2 dB below, whichever is the present
+/// one.
+#[test]
+fn modes_are_compared_on_the_same_number_of_blocks() {
+    let mut cell = CellConfig { resource_blocks: 100, ..CellConfig::default() };
+    cell.uplink.power_control.enabled = false;
+    cell.radio.receive_antennas = 1;
+    let (id, tx) = (CellId::from_index(0), UeId::from_index(0));
+    let noise = thermal_noise(Hertz(180e3), cell.radio.noise_figure);
+    let power = |gain: f32, snr: f64| Dbm(snr + noise.0 - db(f64::from(gain)));
+    let gain = World::new(cell.clone(), &PLACES, &SidelinkConfig::default(), |_| ()).network.air.uplink_gain(
+        Tti(0),
+        id,
+        tx,
+    );
+    // On 10 blocks 0, 4 and 8 dB, MCS 4 to 13 or so: below the sidelink's highest.
+    for up in [10.0, 14.0, 18.0] {
+        for (above, expected) in [(2.0, Direct), (-2.0, Infrastructure)] {
+            for first in [Direct, Infrastructure] {
+                let mut w = World::with(
+                    cell.clone(),
+                    &PLACES,
+                    &link_of(up + above),
+                    |p| (p.selection, p.mode) = (Some(SelectionConfig::default()), [first; 2]),
+                    |ue| ue.radio.power = power(gain, up),
+                );
+                w.run_until(MS(60));
+                let mode = w.network.view().sidelinks().mode(0);
+                assert_eq!(mode, Some(expected), "{up} dB to the eNB, {above} dB more directly");
+            }
+        }
+    }
+}
