@@ -353,13 +353,16 @@ impl SidelinkScheduling<'_> {
                 self.cell.uplink.adaptation.needed(mcs_of_cqi(cqi))
             }
             LinkQuality::Physical => {
-                // Over the whole band, without interference: the outer loop corrects for
-                // interference.
+                // Over the whole band, with the interference on the blocks on which the receivers
+                // had something to receive.
                 let c = &self.cell.uplink;
-                let level = |rx| self.uu.air.sidelink_level(self.tti, [l.tx, rx], l.power_mw, c.band);
-                let level = l.receivers().map(level).fold(f32::INFINITY, f32::min);
                 // All of the power on one block.
-                level + if c.config.power_aware { decibels(c.band.len()) } else { 0.0 }
+                let one = if c.config.power_aware { decibels(c.band.len()) } else { 0.0 };
+                let levels = |rx| self.uu.air.sidelink_levels(self.tti, [l.tx, rx], l.power_mw, c.band);
+                let worst = |a: [f32; 2], b: [f32; 2]| [a[0].min(b[0]), a[1].min(b[1])];
+                let [clear, level] = l.receivers().map(levels).fold([f32::INFINITY; 2], worst);
+                known.clear = clear + one;
+                level + one
             }
         };
         known.quality.learn(self.tti, level);
@@ -371,14 +374,14 @@ impl SidelinkScheduling<'_> {
         if self.cell.uplink.config.power_aware { level - decibels(blocks) } else { level }
     }
 
-    /// As [`sidelink_mcs`](Self::sidelink_mcs), but an outer loop at the end of its range does not
-    /// stop the grants to a link whose quality allows the lowest MCS: only further blocks can
-    /// correct the loop.
+    /// As [`sidelink_mcs`](Self::sidelink_mcs), but neither interference nor an outer loop at the
+    /// end of its range stops the grants to a link that noise alone allows the lowest MCS: only
+    /// further blocks can measure that the interference has gone, and correct the loop.
     fn mcs_or_lowest(&mut self, destination: u32, blocks: u32) -> Option<u8> {
         self.sidelink_mcs(destination, blocks).or_else(|| {
-            let measured = self.grants.of[destination as usize].quality.measured()?;
             let adaptation = &self.cell.uplink.adaptation;
-            adaptation.mcs(self.level_on(measured, blocks)).map(|_| adaptation.lowest())
+            let clear = self.level_on(self.grants.of[destination as usize].clear, blocks);
+            adaptation.mcs(clear).map(|_| adaptation.lowest())
         })
     }
 

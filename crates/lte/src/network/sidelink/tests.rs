@@ -2,6 +2,7 @@
 
 mod cells;
 mod group;
+mod interference;
 mod power;
 
 use lasthop_units::{BearerId, CellId, Db, Dbm, Duration, Id, Instant, Metres, PacketId, UeId};

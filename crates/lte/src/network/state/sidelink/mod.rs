@@ -70,6 +70,8 @@ pub struct Grants {
     pub granted_until: Option<Tti>,
     pub view: BufferView,
     pub quality: UplinkQuality,
+    /// The level that was measured last, without interference [dB].
+    pub clear: f32,
     pub active: bool,
     pub served: Tti,
 }
@@ -154,6 +156,7 @@ impl Grants {
             granted_until: None,
             view: BufferView::default(),
             quality: UplinkQuality::new(outer_loop),
+            clear: f32::NEG_INFINITY,
             active: false,
             served: Tti(0),
         }
