@@ -8,7 +8,7 @@ mod persistent;
 mod view;
 
 pub use adaptation::{UplinkAdaptation, UplinkQuality};
-pub use blocks::{fewest_blocks, largest_allocation, tbs_bytes};
+pub use blocks::{decibels, fewest_blocks, largest_allocation, tbs_bytes};
 pub use config::{RacTimer, RequestConfig, Shares, UplinkConfig};
 pub use persistent::{ConfiguredGrant, UplinkPersistent, UplinkPersistentConfig};
 pub use view::BufferView;

@@ -20,15 +20,14 @@ mod at_ue;
 mod beams;
 mod direct;
 mod emissions;
+mod heard;
 #[cfg(test)]
 mod tests;
 mod uplink;
 
 use lasthop_cell::{RbSet, SUBCARRIERS};
-use lasthop_engine::math::db;
 use lasthop_engine::simd::prefetch;
 use lasthop_engine::simd::{Kernel, wide};
-use lasthop_radio::lte::{Modulation, mean_mi, sinr_db_of_mi};
 use lasthop_radio::{Knots, Position, milliwatts, thermal_noise};
 use lasthop_units::{CellId, Db, Dbm, Hertz, IndexVec, Tti, UeId};
 
@@ -40,6 +39,7 @@ use array::{Arrays, Channel};
 pub use array::{CellAntennas, ChannelOf, CodeWordSinr, Pmi, Scheme, UeAntennas, layers_of};
 use direct::{DirectGain, DirectGains};
 use emissions::Emissions;
+use heard::Heard;
 use lasthop_bearer::Direction;
 use uplink::{Sender, Uplink};
 
@@ -127,6 +127,8 @@ pub struct UeRadio<const WORDS: usize = LTE_WORDS> {
     rest_gains: Box<[f32]>,
     terminal: Terminal,
     fading: UeLinks,
+    /// Measured where the UE receives from other UEs.
+    heard: Heard<WORDS>,
 }
 
 impl<const WORDS: usize> UeRadio<WORDS> {
@@ -225,6 +227,7 @@ impl<const WORDS: usize> Air<WORDS> {
             rest_gains: Box::default(),
             terminal,
             fading: UeLinks::default(),
+            heard: Heard::default(),
         };
         let remembered = if looks_back { LOOK_BACK } else { 1 };
         let shared = Shared {
@@ -493,20 +496,6 @@ impl<const WORDS: usize> Air<WORDS> {
         let (a, b) = (self.position(tti, a), self.position(tti, b));
         let [x, y, z] = self.shared.ground.way(a, b);
         (x * x + y * y + z * z).sqrt()
-    }
-
-    /// Signal-to-noise ratio at the UE `rx` of a transmission of the UE `tx` with `power_mw` [mW]
-    /// over all of `rbs` [dB]; where links fade, that of an unfaded channel with the same capacity.
-    pub fn sidelink_level(&mut self, tti: Tti, [tx, rx]: [UeId; 2], power_mw: f64, rbs: RbSet<WORDS>) -> f32 {
-        let block_mw = (power_mw / f64::from(rbs.len().max(1))) as f32;
-        let snr = block_mw * self.between(tti, tx, rx) / self.ues[rx].noise_mw;
-        let Air { direct_fading: Some(fading), work: Work { row, .. }, .. } = self else {
-            return db(f64::from(snr).max(1e-9)) as f32;
-        };
-        let fading = fading.row(tx, rx, tti, rbs);
-        let row = &mut row[..rbs.len() as usize];
-        rbs.iter().zip(row.iter_mut()).for_each(|(block, to)| *to = snr * fading[block as usize]);
-        sinr_db_of_mi(Modulation::Qam64, mean_mi(Modulation::Qam64, row)) as f32
     }
 
     /// Linear SINR at the UE `rx` of the transmission of the UE `tx` on `rbs` in `tti`, by block in

@@ -2,7 +2,20 @@
 //! discrete Fourier transform, whose length shall have no prime factor above 5 (TS 36.211 v15.1.0
 //! clause 5.3.3: M_RB = 2^a 3^b 5^c).
 
+use std::sync::LazyLock;
+
+use lasthop_engine::math::db;
 use lasthop_radio::lte::{Mcs, McsTable, PRB_MAX, tbs_bits};
+
+/// 10 log10 of the numbers of resource blocks (of 0: 0).
+static DECIBELS: LazyLock<[f32; PRB_MAX + 1]> =
+    LazyLock::new(|| std::array::from_fn(|n| db((n as f64).max(1.0)) as f32));
+
+/// 10 log10 of `blocks`: by so much the power of a block is below that of the transmission [dB].
+#[inline]
+pub fn decibels(blocks: u32) -> f32 {
+    DECIBELS[blocks as usize]
+}
 
 /// True for 2^a 3^b 5^c.
 const fn is_transform_size(mut n: usize) -> bool {

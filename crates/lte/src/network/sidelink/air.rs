@@ -112,7 +112,11 @@ impl SidelinkAir<'_> {
         let l = &self.sidelink.destinations[g.destination as usize];
         let block = self.sidelink.receivers[g.destination as usize].received[process_of(self.tti)].block?;
         let sinr = match &l.link.quality {
-            LinkQuality::Physical => self.air.sidelink(self.tti, l.tx, rx, g.rbs),
+            LinkQuality::Physical => {
+                let mi = mean_mi(block.modulation(), self.air.sidelink(self.tti, l.tx, rx, g.rbs));
+                self.air.measure_at_ue(rx, g.rbs);
+                return Some(mi);
+            }
             LinkQuality::Pinned { steps } => {
                 let cqi = cqi_at(steps, self.air.distance_between(self.tti, l.tx, rx));
                 let adaptation = &self.cells[self.links[l.tx].serving].uplink.adaptation;

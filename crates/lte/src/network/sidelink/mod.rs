@@ -110,20 +110,23 @@ impl Sidelink {
         let first = config.bearers.len();
         let outer_loop = |ue: UeId| cells[links[ue].serving].uplink.config.outer_loop.olla();
         let mut all = Sidelink::new(&config.pairs, &config.groups, links.len(), first, outer_loop, seed);
-        // Persistent blocks are placed one after the other from the upper end of the band, phases
-        // likewise.
-        let mut top = None;
+        all.grants.conflicts_until = cells.iter().map(|_| Tti(0)).collect();
+        // Persistent blocks are placed one after the other from the upper end of the band of each
+        // cell, phases likewise.
+        let mut tops: IndexVec<CellId, Option<u32>> = cells.iter().map(|_| None).collect();
+        let mut phases: IndexVec<CellId, u64> = cells.iter().map(|_| 0).collect();
         for i in 0..all.destinations.len() {
+            let serving = links[all.destinations[i].tx].serving;
+            let (band, top, next) = (cells[serving].uplink.band, &mut tops[serving], &mut phases[serving]);
+            let number = std::mem::replace(next, *next + 1);
             let Some(persistent) = all.destinations[i].link.persistent else { continue };
-            let cell = &cells[links[all.destinations[i].tx].serving];
-            let band = cell.uplink.band;
             let end = top.unwrap_or_else(|| band.iter().last().map_or(0, |b| b + 1));
             let first = band.first().unwrap_or(0);
             let blocks = persistent.blocks.min(band.len());
             let end = if end < first + blocks { first + band.len() } else { end };
-            top = Some(end - blocks);
+            *top = Some(end - blocks);
             let rbs = RbSet::range(end - blocks, blocks);
-            let phase = i as u64 % persistent.period.as_millis();
+            let phase = number % persistent.period.as_millis();
             all.destinations[i].persistent = Some(Persistent { config: persistent, rbs, phase, mcs: None });
         }
         for (i, pair) in config.pairs.iter().enumerate() {

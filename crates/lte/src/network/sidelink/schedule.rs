@@ -6,7 +6,7 @@ use super::super::RadioNetwork;
 use super::super::calendar::{Agenda, Due};
 use crate::mac::harq::process_of;
 use crate::mac::sidelink::{CqiStep, LinkQuality, Reuse, cqi_at, mcs_of_cqi};
-use crate::mac::uplink::{fewest_blocks, tbs_bytes};
+use crate::mac::uplink::{decibels, fewest_blocks, largest_allocation, tbs_bytes};
 use crate::network::state::sidelink::{
     Destination, Roles, Sidelink, SidelinkGrant, SidelinkGrants, reserved,
 };
@@ -20,6 +20,12 @@ use lasthop_radio::lte::{Mcs, McsTable};
 
 /// Bytes of RLC, PDCP and MAC beyond those that a report counts: a grant is larger by them.
 const OVERHEAD: u64 = 8;
+
+/// The subheader of an SDU and the header of a PDU of RLC: a block has to have room for more [B].
+const BARE: u32 = 2;
+
+/// Resource blocks of a grant with the lowest MCS where link adaptation allows none.
+const PROBE: u32 = 10;
 
 /// Validity of the table of conflicts [TTI]: UEs move little in that time.
 const CONFLICTS_HOLD: u64 = 100;
@@ -69,6 +75,14 @@ struct Room {
     shared: RbSet,
 }
 
+/// A transport block: resource blocks, MCS, and size [B].
+#[derive(Clone, Copy, Debug)]
+struct Fit {
+    blocks: u32,
+    mcs: u8,
+    bytes: u32,
+}
+
 impl SidelinkScheduling<'_> {
     /// Grants the blocks of a persistent occasion to `destination`, whose UE has data to send, with
     /// the MCS of the activation.
@@ -78,18 +92,18 @@ impl SidelinkScheduling<'_> {
         let busy = self.grants.of[destination as usize].busy[process_of(self.tti)];
         let mcs = p.mcs.or_else(|| {
             self.learn_sidelink(destination);
-            let mcs = Mcs::new(self.sidelink_mcs(destination)?);
+            let mcs = Mcs::new(self.mcs_or_lowest(destination, p.rbs.len())?);
             Some(mcs.decodable_on(McsTable::Uplink, p.rbs.len() as usize).index())
         });
         // A retransmission occupies these blocks already: the occasion is left to it.
-        let plan = &mut self.grants.plan;
-        let taken = plan.granted(self.tti).iter().any(|g| g.again && !g.rbs.and(p.rbs).is_empty());
+        let taken = self.granted_here(self.tti).any(|g| g.again && !g.rbs.and(p.rbs).is_empty());
         if let (Some(mcs), false) = (mcs, busy || taken) {
             if let Some(p) = &mut self.destinations[destination as usize].persistent {
                 p.mcs = Some(mcs);
             }
             let bytes = tbs_bytes(mcs, p.rbs.len());
-            plan.slot(self.tti).push(SidelinkGrant { destination, rbs: p.rbs, mcs, bytes, again: false });
+            let grant = SidelinkGrant { destination, rbs: p.rbs, mcs, bytes, again: false };
+            self.grants.plan.slot(self.tti).push(grant);
             self.cell.uplink.plan.slot(self.tti).used |= p.rbs;
             self.uu.sidelink_grant(tx, &self.cell.uplink.config.request, self.tti);
         }
@@ -106,7 +120,7 @@ impl SidelinkScheduling<'_> {
             return RbSet::EMPTY;
         }
         let c = &self.cell.uplink;
-        let free = c.band.without(c.plan.used(target) | reserved(self.destinations, target));
+        let free = c.band.without(c.plan.used(target) | self.reserved(target));
         let most = free.len() / 2;
         let mut need = 0;
         for i in 0..self.grants.active.len() {
@@ -119,10 +133,7 @@ impl SidelinkScheduling<'_> {
                 continue;
             }
             let bytes = waiting + OVERHEAD + u64::from(l.link.header);
-            let mcs = self.sidelink_mcs(destination).map(Mcs::new);
-            let i_tbs =
-                mcs.and_then(|m| m.decodable_on(McsTable::Uplink, most as usize).i_tbs(McsTable::Uplink));
-            need += i_tbs.and_then(|i| fewest_blocks(i, bytes, most)).map_or(0, |(blocks, _)| blocks);
+            need += self.fit(destination, bytes, most).map_or(0, |block| block.blocks);
         }
         // From the upper end: the uplink is allocated from the lower one.
         let mut held = RbSet::EMPTY;
@@ -159,13 +170,14 @@ impl SidelinkScheduling<'_> {
         granted.for_each(|g| self.destinations[g.destination as usize].note_roles(&mut roles));
         for (i, (_, destination)) in order.iter().enumerate() {
             self.learn_sidelink(*destination);
-            let mcs = self.sidelink_mcs(*destination);
-            let Some(mcs) = mcs.filter(|_| !self.is_busy(target, *destination, &roles)) else { continue };
+            if self.is_busy(target, *destination, &roles) {
+                continue;
+            }
             let free = self.free_for(*destination, target, &room);
             // With shared blocks each destination may have all that its neighbours leave.
             let waiting = (order.len() - i) as u32;
             let share = if room.alone { free.len().div_ceil(waiting) } else { free.len() };
-            if let Some(grant) = self.sized(*destination, mcs, free, share) {
+            if let Some(grant) = self.sized(*destination, free, share) {
                 self.grant_sidelink(target, grant);
                 self.destinations[*destination as usize].note_roles(&mut roles);
             }
@@ -191,13 +203,26 @@ impl SidelinkScheduling<'_> {
         order.sort_unstable();
     }
 
+    /// The sidelink grants of the cell in `target`: the plan has those of all cells, each of which
+    /// schedules its own band.
+    fn granted_here(&self, target: Tti) -> impl Iterator<Item = &SidelinkGrant> {
+        let is_here =
+            |g: &&SidelinkGrant| self.links[self.destinations[g.destination as usize].tx].serving == self.id;
+        self.grants.plan.granted(target).iter().filter(is_here)
+    }
+
+    /// Blocks that persistent grants of the cell's destinations have in `target`.
+    fn reserved(&self, target: Tti) -> RbSet {
+        reserved(self.destinations, target, |ue| self.links[ue].serving == self.id)
+    }
+
     /// The blocks that the uplink and the reservations leave in `target`.
     fn room(&self, target: Tti) -> Room {
         let uplink = &self.cell.uplink;
-        let reserved = reserved(self.destinations, target);
+        let reserved = self.reserved(target);
         // The uplink's blocks, without those of other destinations, which may be shared.
         let mut destinations = RbSet::EMPTY;
-        self.grants.plan.granted(target).iter().for_each(|g| destinations |= g.rbs);
+        self.granted_here(target).for_each(|g| destinations |= g.rbs);
         let used = uplink.plan.used(target);
         Room {
             alone: self.cell.config.sidelink.reuse == Reuse::None,
@@ -217,7 +242,7 @@ impl SidelinkScheduling<'_> {
 
     /// The blocks of `target` that `destination` may use.
     fn free_for(&self, destination: u32, target: Tti, room: &Room) -> RbSet {
-        let granted = self.grants.plan.granted(target).iter();
+        let granted = self.granted_here(target);
         if room.alone {
             return granted.fold(room.exclusive, |free, g| free.without(g.rbs));
         }
@@ -229,14 +254,55 @@ impl SidelinkScheduling<'_> {
 
     /// A grant for the reported data of `destination`, of at most `share` blocks of `free`; None:
     /// they are too few.
-    fn sized(&self, destination: u32, mcs: u8, free: RbSet, share: u32) -> Option<SidelinkGrant> {
+    fn sized(&mut self, destination: u32, free: RbSet, share: u32) -> Option<SidelinkGrant> {
         let (l, known) = (&self.destinations[destination as usize], &self.grants.of[destination as usize]);
-        let most = share.min(free.longest().1);
+        let longest = free.longest().1;
+        if longest == 0 {
+            return None;
+        }
         let bytes = known.view.waiting() + OVERHEAD + u64::from(l.link.header);
-        let mcs = Mcs::new(mcs).decodable_on(McsTable::Uplink, most as usize);
-        let (blocks, bytes) = mcs.i_tbs(McsTable::Uplink).and_then(|i| fewest_blocks(i, bytes, most))?;
-        let rbs = free.run(blocks)?;
-        Some(SidelinkGrant { destination, rbs, mcs: mcs.index(), bytes, again: false })
+        // A share may be too small for anything beyond the headers.
+        let fits = self.fit(destination, bytes, share.min(longest));
+        let Fit { blocks, mcs, bytes } = fits.or_else(|| self.fit(destination, bytes, longest))?;
+        Some(SidelinkGrant { destination, rbs: free.run(blocks)?, mcs, bytes, again: false })
+    }
+
+    /// The transport block for `bytes` of `destination` on at most `most` blocks: the fewest that
+    /// carry them, or those that carry most. The power is a total over all blocks of PSSCH (TS
+    /// 36.213 clause 14.1.1.5), so the MCS falls with their number. None if no block would be
+    /// decoded.
+    fn fit(&mut self, destination: u32, bytes: u64, most: u32) -> Option<Fit> {
+        let l = &self.destinations[destination as usize];
+        let least = l.link.header + BARE;
+        if !self.cell.uplink.config.power_aware || !matches!(l.link.quality, LinkQuality::Physical) {
+            let (most, mcs) = match self.sidelink_mcs(destination, most) {
+                Some(mcs) => (most, mcs),
+                None => (most.min(PROBE), self.mcs_or_lowest(destination, most)?),
+            };
+            let mcs = Mcs::new(mcs).decodable_on(McsTable::Uplink, most as usize);
+            let (blocks, bytes) = fewest_blocks(mcs.i_tbs(McsTable::Uplink)?, bytes, most)?;
+            return Some(Fit { blocks, mcs: mcs.index(), bytes });
+        }
+        let on = |blocks: u32, mcs: u8| {
+            let mcs = Mcs::new(mcs).decodable_on(McsTable::Uplink, blocks as usize).index();
+            Fit { blocks, mcs, bytes: tbs_bytes(mcs, blocks) }
+        };
+        let mut best: Option<Fit> = None;
+        for blocks in (1..=most).filter(|n| largest_allocation(*n) == *n) {
+            let Some(mcs) = self.sidelink_mcs(destination, blocks) else { break };
+            let fit = on(blocks, mcs);
+            if best.is_none_or(|best| fit.bytes > best.bytes) {
+                best = Some(fit);
+            }
+            if u64::from(fit.bytes) >= bytes {
+                break;
+            }
+        }
+        let is_of_use = |fit: &Fit| fit.bytes > least;
+        best.filter(is_of_use).or_else(|| {
+            let blocks = largest_allocation(most.min(PROBE));
+            self.mcs_or_lowest(destination, blocks).map(|mcs| on(blocks, mcs)).filter(is_of_use)
+        })
     }
 
     fn is_half_duplex(&self) -> bool {
@@ -287,18 +353,40 @@ impl SidelinkScheduling<'_> {
                 self.cell.uplink.adaptation.needed(mcs_of_cqi(cqi))
             }
             LinkQuality::Physical => {
-                // Over the whole band, without interference: the outer loop corrects for
-                // interference.
-                let band = self.cell.uplink.band;
-                let level = |rx| self.uu.air.sidelink_level(self.tti, [l.tx, rx], l.power_mw, band);
-                l.receivers().map(level).fold(f32::INFINITY, f32::min)
+                // Over the whole band, with the interference on the blocks on which the receivers
+                // had something to receive.
+                let c = &self.cell.uplink;
+                // All of the power on one block.
+                let one = if c.config.power_aware { decibels(c.band.len()) } else { 0.0 };
+                let levels = |rx| self.uu.air.sidelink_levels(self.tti, [l.tx, rx], l.power_mw, c.band);
+                let worst = |a: [f32; 2], b: [f32; 2]| [a[0].min(b[0]), a[1].min(b[1])];
+                let [clear, level] = l.receivers().map(levels).fold([f32::INFINITY; 2], worst);
+                known.clear = clear + one;
+                level + one
             }
         };
         known.quality.learn(self.tti, level);
     }
 
-    /// The MCS of a new block of `destination`.
-    pub(super) fn sidelink_mcs(&mut self, destination: u32) -> Option<u8> {
+    /// The level that `level` on one block is on `blocks`. Without `uplink.power_aware` the eNB
+    /// takes one level, that of the whole band, for any number of them.
+    fn level_on(&self, level: f32, blocks: u32) -> f32 {
+        if self.cell.uplink.config.power_aware { level - decibels(blocks) } else { level }
+    }
+
+    /// As [`sidelink_mcs`](Self::sidelink_mcs), but neither interference nor an outer loop at the
+    /// end of its range stops the grants to a link that noise alone allows the lowest MCS: only
+    /// further blocks can measure that the interference has gone, and correct the loop.
+    fn mcs_or_lowest(&mut self, destination: u32, blocks: u32) -> Option<u8> {
+        self.sidelink_mcs(destination, blocks).or_else(|| {
+            let adaptation = &self.cell.uplink.adaptation;
+            let clear = self.level_on(self.grants.of[destination as usize].clear, blocks);
+            adaptation.mcs(clear).map(|_| adaptation.lowest())
+        })
+    }
+
+    /// The MCS of a new transport block of `destination` on `blocks` blocks.
+    pub(super) fn sidelink_mcs(&mut self, destination: u32, blocks: u32) -> Option<u8> {
         let l = &self.destinations[destination as usize];
         if let Some(cqi) = l.group.as_ref().and_then(|g| g.cqi) {
             return Some(mcs_of_cqi(cqi));
@@ -307,25 +395,28 @@ impl SidelinkScheduling<'_> {
             LinkQuality::Pinned { steps } => Some(mcs_of_cqi(worst_cqi(self.uu.air, self.tti, l, steps))),
             LinkQuality::Physical => {
                 let level = self.grants.of[destination as usize].quality.level()?;
-                Some(self.cell.uplink.adaptation.mcs(level)?.min(self.cell.config.sidelink.max_mcs))
+                let mcs = self.cell.uplink.adaptation.mcs(self.level_on(level, blocks))?;
+                Some(mcs.min(self.cell.config.sidelink.max_mcs))
             }
         }
     }
 
-    /// Determines which destinations of `cell` must not share a block.
+    /// Determines which destinations of the cell must not share a block.
     fn find_conflicts(&mut self) {
         let reuse = self.cell.config.sidelink.reuse;
         let (s, destinations) = (&mut *self.grants, &*self.destinations);
-        if reuse == Reuse::None || (self.tti < s.conflicts_until && !s.conflicts.is_empty()) {
+        if reuse == Reuse::None || self.tti < s.conflicts_until[self.id] {
             return;
         }
         let n = destinations.len();
         let mut conflicts = std::mem::take(&mut s.conflicts);
-        conflicts.clear();
         conflicts.resize(n * n, false);
-        s.conflicts_until = self.tti.plus(CONFLICTS_HOLD);
-        for a in 0..n {
-            for b in 0..a {
+        s.conflicts_until[self.id] = self.tti.plus(CONFLICTS_HOLD);
+        // Two of different cells share blocks in any case. Other cells' part of the table is
+        // theirs.
+        let here = |l: &Destination| self.links[l.tx].serving == self.id;
+        for a in (0..n).filter(|a| here(&destinations[*a])) {
+            for b in (0..a).filter(|b| here(&destinations[*b])) {
                 let (la, lb) = (&destinations[a], &destinations[b]);
                 // A UE receives nothing on blocks on which it transmits.
                 let own = la.shares_a_ue_with(lb);

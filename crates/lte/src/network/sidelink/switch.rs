@@ -9,11 +9,12 @@ use super::super::state::uplink::{UplinkContext, UplinkUe};
 use super::super::{NetworkEvent, NetworkOutput, RadioNetwork};
 use crate::mac::harq::Processes;
 use crate::mac::sidelink::LinkMode;
-use crate::mac::uplink::tbs_bytes;
+use crate::mac::uplink::{largest_allocation, tbs_bytes};
 use crate::phy::TTI;
 use lasthop_bearer::End;
 
-/// Blocks of the transport block for which modes are compared by their bits per block.
+/// Blocks of the transport block for which modes are compared, or all of a narrower band: each mode
+/// has the sender's power on as many.
 const COMPARED: u32 = 10;
 
 impl RadioNetwork {
@@ -41,12 +42,13 @@ impl RadioNetwork {
             destinations.learn_sidelink(destination);
         }
         self.granting(tti, cell).sound(tx);
+        let blocks = largest_allocation(self.cells[cell].uplink.band.len().min(COMPARED));
         let direct = self
             .sidelink_scheduling(tti, cell)
-            .and_then(|mut destinations| destinations.sidelink_mcs(destination));
-        let c = &self.cells[cell].uplink;
-        let up = self.contexts[tx].uplink.quality.level().and_then(|level| c.adaptation.mcs(level));
-        let bits = |mcs: Option<u8>| mcs.map_or(0.0, |m| f64::from(tbs_bytes(m, COMPARED)));
+            .and_then(|mut destinations| destinations.sidelink_mcs(destination, blocks));
+        let (c, cx) = (&self.cells[cell].uplink, &self.contexts[tx].uplink);
+        let up = cx.quality.level().and_then(|level| c.adaptation.mcs(cx.level_on(level, blocks)));
+        let bits = |mcs: Option<u8>| mcs.map_or(0.0, |m| f64::from(tbs_bytes(m, blocks)));
         let (direct, up) = (bits(direct), bits(up));
         let better = match mode {
             LinkMode::Direct => up > direct * selection.hysteresis,

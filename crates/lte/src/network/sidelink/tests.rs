@@ -1,8 +1,11 @@
 //! Sidelinks against the published timeline, rule by rule, and against interference and losses.
 
+mod cells;
 mod group;
+mod interference;
+mod power;
 
-use lasthop_units::{BearerId, Db, Dbm, Duration, Id, Instant, Metres, PacketId, UeId};
+use lasthop_units::{BearerId, CellId, Db, Dbm, Duration, Id, Instant, Metres, PacketId, UeId};
 
 use super::super::trace::{Step, TraceLink};
 use crate::mac::scheduler::qci::Qos;
@@ -54,6 +57,17 @@ impl World {
         link: &SidelinkConfig,
         change: impl Fn(&mut PairConfig),
     ) -> World {
+        World::with(cell, places, link, change, |ue| ue.radio.pinned_sinr = Some(Db(40.0)))
+    }
+
+    /// As [`new`](World::new), without a pinned SINR towards the eNB; `radio` changes each UE.
+    fn with(
+        cell: CellConfig,
+        places: &[[f64; 2]],
+        link: &SidelinkConfig,
+        change: impl Fn(&mut PairConfig),
+        radio: impl Fn(&mut UeConfig),
+    ) -> World {
         cell.validate().unwrap();
         link.validate().unwrap();
         let mut config = NetworkConfig::default();
@@ -62,7 +76,7 @@ impl World {
         layers.rlc.mode = Mode::Um;
         for place in places {
             let mut ue = UeConfig::served_by(serving);
-            ue.radio.pinned_sinr = Some(Db(40.0));
+            radio(&mut ue);
             ue.radio.position = [Metres(place[0]), Metres(place[1]), Metres(1.5)];
             let ue = config.ues.push(ue);
             config.bearers.push(DrbConfig {

@@ -1,26 +1,20 @@
 //! The eNB's measurements of UEs, and its record of their power.
 
-use std::sync::LazyLock;
-
 use lasthop_engine::math::db;
 use lasthop_radio::lte::{
-    Mcs, McsTable, Modulation, PRB_MAX, PowerControl, PowerControlConfig, mean_mi, sinr_db_of_mi,
+    Mcs, McsTable, Modulation, PowerControl, PowerControlConfig, mean_mi, sinr_db_of_mi,
 };
 use lasthop_radio::thermal_noise;
 use lasthop_units::{CellId, Db, Dbm, Hertz, Tti, UeId};
 
 use super::super::RadioNetwork;
 use crate::mac::phr;
-use crate::mac::uplink::{largest_allocation, tbs_bytes};
+use crate::mac::uplink::{decibels, largest_allocation, tbs_bytes};
 use crate::network::state::Cell;
 use crate::network::state::uplink::{CellUplink, UplinkContext};
 use crate::network::uu::Sounding;
 use crate::network::{CellConfig, UeConfig};
 use crate::phy::propagation::Gains;
-
-/// 10 log10 of the numbers of resource blocks (of 0: 0).
-static DECIBELS: LazyLock<[f32; PRB_MAX + 1]> =
-    LazyLock::new(|| std::array::from_fn(|n| db((n as f64).max(1.0)) as f32));
 
 /// Transport blocks of fewer bytes are small compared with their headers [B].
 const EDGE: u32 = 32;
@@ -38,7 +32,7 @@ impl UplinkContext {
     /// headroom report no limit is known.
     #[inline]
     pub fn level_on(&self, level: f32, blocks: u32) -> f32 {
-        level - (DECIBELS[blocks as usize] - self.spare()).max(0.0)
+        level - (decibels(blocks) - self.spare()).max(0.0)
     }
 
     /// Ratio [dB] of the largest power of the UE to its power on one block. 0: `level` on one block
@@ -95,11 +89,11 @@ impl CellUplink {
         // band.
         let (level, spare) = match cx.headroom {
             Some(_) => (measured, cx.spare()),
-            None => (measured + DECIBELS[self.band.len() as usize], 0.0),
+            None => (measured + decibels(self.band.len()), 0.0),
         };
         let lowest = self.adaptation.lowest();
         let rate = |n: u32| {
-            let sinr = level - (DECIBELS[n as usize] - spare).max(0.0);
+            let sinr = level - (decibels(n) - spare).max(0.0);
             let times = self.adaptation.transmissions(n, sinr, self.config.harq.transmissions)?;
             let bytes = tbs_bytes(lowest, n).saturating_sub(overhead);
             (bytes > 0).then(|| (n, f64::from(bytes) / f64::from(times)))
@@ -120,11 +114,11 @@ impl CellUplink {
             // few blocks may suffice, and carry the report.
             return on(most).or_else(|| {
                 let probe = most.min(self.config.request_blocks);
-                self.adaptation.mcs(cx.quality.measured()? + DECIBELS[self.band.len() as usize])?;
+                self.adaptation.mcs(cx.quality.measured()? + decibels(self.band.len()))?;
                 Some((probe, self.adaptation.lowest()))
             });
         }
-        if DECIBELS[most as usize] <= cx.spare() {
+        if decibels(most) <= cx.spare() {
             return on(most).or_else(|| self.lowest(cx, most));
         }
         let sizes = (1..=most).filter(|n| largest_allocation(*n) == *n);

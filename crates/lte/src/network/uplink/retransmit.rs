@@ -15,7 +15,6 @@ use crate::mac::harq::{HARQ_PERIOD, State, process_of};
 use crate::network::calendar::Notes;
 use crate::network::reach::Reach;
 use crate::network::state::plan::{Content, Granted};
-use crate::network::state::sidelink::reserved;
 use crate::phy::RbSet;
 
 impl<R: Reach> Granting<'_, R> {
@@ -96,7 +95,7 @@ impl<R: Reach> Granting<'_, R> {
         let granted = Granted { ue, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, content: Content::Again };
         let again = cx.received[process].sent.plus(HARQ_PERIOD);
         self.uu.keep_block(ue, process);
-        if !granted.rbs.and(reserved(self.destinations, again)).is_empty() {
+        if !granted.rbs.and(self.reserved_for_sidelinks(again)).is_empty() {
             // A persistent sidelink has these blocks. ACK on PHICH suspends the block for a round
             // trip (TS 36.321 clause 5.4.2.1).
             return self.wait_for_next_move(again, ue);
@@ -177,7 +176,7 @@ impl<R: Reach> Granting<'_, R> {
         }
         let (rbs, mcs, bytes) = (p.rbs, p.mcs, p.bytes);
         let again = target.plus(HARQ_PERIOD);
-        let others = self.persistent_blocks(again) | reserved(self.destinations, again);
+        let others = self.persistent_blocks(again) | self.reserved_for_sidelinks(again);
         let c = &mut self.cell.uplink;
         let free = c.band.without(c.plan.slot(again).used).without(others);
         let room = if rbs.without(free).is_empty() { Some(rbs) } else { free.run(rbs.len()) };

@@ -59,12 +59,18 @@ impl<R: Reach> Granting<'_, R> {
         }
     }
 
+    /// Blocks that persistent grants of the cell's sidelinks have in `tti`.
+    pub(super) fn reserved_for_sidelinks(&self, tti: Tti) -> RbSet {
+        reserved(self.destinations, tti, |ue| self.links[ue].serving == self.id)
+    }
+
     /// Allocates the uplink resource blocks of the TTI `timing.grant` ahead to the active UEs of
     /// the cell.
     pub(in crate::network) fn schedule(&mut self) {
         let target = self.tti.plus(self.cell.config.timing.grant);
         if !self.destinations.is_empty() {
-            self.cell.uplink.plan.slot(target).used |= reserved(self.destinations, target);
+            let reserved = self.reserved_for_sidelinks(target);
+            self.cell.uplink.plan.slot(target).used |= reserved;
         }
         let mut active = std::mem::take(&mut self.cell.active[Direction::Uplink.index()]);
         active.retain(|ue| {

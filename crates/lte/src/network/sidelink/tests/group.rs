@@ -151,7 +151,7 @@ fn error_at_each_transmission(w: &mut World, transmissions: usize) -> Vec<f64> {
     assert!(sent.iter().all(|r| (r.mcs, r.blocks) == (sent[0].mcs, sent[0].blocks)), "blocks of one kind");
     let (mcs, blocks) = (sent[0].mcs.unwrap(), sent[0].blocks as usize);
     assert_eq!(mcs, mcs_of_cqi(9));
-    let cell = &w.network.cells[lasthop_units::CellId::from_index(0)].uplink;
+    let cell = &w.network.cells[CellId::from_index(0)].uplink;
     let level = cell.adaptation.needed(mcs);
     let block = ErrorModel::of_grant(Mcs::new(mcs), McsTable::Uplink, blocks).unwrap();
     let mut soft = SoftBuffer::new(cell.config.harq.combining.into());

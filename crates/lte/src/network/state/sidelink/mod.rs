@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use lasthop_engine::{Draw, Purpose};
-use lasthop_units::{BearerId, Id, IndexVec, Tti, UeId};
+use lasthop_units::{BearerId, CellId, Id, IndexVec, Tti, UeId};
 
 use self::group::{Group, MemberReceiver};
 use self::reorder::Reorder;
@@ -70,6 +70,8 @@ pub struct Grants {
     pub granted_until: Option<Tti>,
     pub view: BufferView,
     pub quality: UplinkQuality,
+    /// The level that was measured last, without interference [dB].
+    pub clear: f32,
     pub active: bool,
     pub served: Tti,
 }
@@ -154,6 +156,7 @@ impl Grants {
             granted_until: None,
             view: BufferView::default(),
             quality: UplinkQuality::new(outer_loop),
+            clear: f32::NEG_INFINITY,
             active: false,
             served: Tti(0),
         }
@@ -243,10 +246,11 @@ pub struct SidelinkGrants {
     pub plan: SidelinkPlan,
     /// Destinations with waiting data by the eNB's record, ascending.
     pub active: Vec<u32>,
-    /// By destination times destinations plus destination: the two must not share a block; valid
-    /// until `conflicts_until`.
+    /// By destination times destinations plus destination, both of one cell: the two must not share
+    /// a block, by the rule of that cell.
     pub conflicts: Vec<bool>,
-    pub conflicts_until: Tti,
+    /// By cell: until when its part of `conflicts` is valid.
+    pub conflicts_until: IndexVec<CellId, Tti>,
     /// Memory of the scheduler: the order of destinations, and the roles of each UE in the TTI.
     pub order: Vec<(Tti, u32)>,
     pub roles: Vec<Roles>,
@@ -289,10 +293,11 @@ pub struct Sidelink {
     pub of_group: Vec<(u32, u32)>,
 }
 
-/// Blocks that persistent grants of `destinations` have in `tti`.
-pub fn reserved(destinations: &[Destination], tti: Tti) -> RbSet {
+/// Blocks that persistent grants of `destinations` have in `tti` in the cell that serves the UEs
+/// for which `is_served` is true: each cell has its own band.
+pub fn reserved(destinations: &[Destination], tti: Tti, is_served: impl Fn(UeId) -> bool) -> RbSet {
     let mut set = RbSet::EMPTY;
-    for destination in destinations.iter().filter(|l| l.mode == LinkMode::Direct) {
+    for destination in destinations.iter().filter(|l| l.mode == LinkMode::Direct && is_served(l.tx)) {
         if let Some(p) = destination.persistent.filter(|p| p.is_occasion(tti)) {
             set |= p.rbs;
         }
@@ -353,7 +358,7 @@ impl Sidelink {
                 plan: SidelinkPlan::new(),
                 active: Vec::new(),
                 conflicts: Vec::new(),
-                conflicts_until: Tti(0),
+                conflicts_until: IndexVec::default(),
                 order: Vec::new(),
                 roles: Vec::new(),
             },
