@@ -359,8 +359,9 @@ impl LteBearer {
             && self.tx_out.is_settled())
         {
             let side = &mut self.sides[end.index()];
-            for sdu in self.rlc_out.confirmed.drain(..) {
-                side.tx.release(sdu.serial, &mut self.tx_out);
+            if !self.rlc_out.confirmed.is_empty() {
+                let confirmed = self.rlc_out.confirmed.drain(..).map(|sdu| sdu.serial);
+                side.tx.release_all(confirmed, &mut self.tx_out);
             }
             for (sdu, cause) in self.rlc_out.dropped.drain(..) {
                 side.tx.release(sdu.serial, &mut self.tx_out);

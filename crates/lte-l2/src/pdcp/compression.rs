@@ -53,10 +53,16 @@ impl Decompressor {
         Decompressor { config, context: None }
     }
 
+    /// True if it keeps a context; otherwise it restores every packet.
+    #[inline]
+    pub fn has_context(&self) -> bool {
+        self.config.kind == CompressionKind::Context
+    }
+
     /// True if the packet `count` can be restored.
     #[inline]
     pub fn decompress(&mut self, count: u32, kind: Kind) -> bool {
-        if self.config.kind != CompressionKind::Context {
+        if !self.has_context() {
             return true;
         }
         if kind == Kind::Whole {

@@ -52,9 +52,33 @@ impl PdcpRx {
     /// Receives a data PDU from RLC. `flushed`: the lower layer is being re-established and
     /// delivers it early; missing SDUs may be sent again. Returns the PDU if its SDU is delivered
     /// at once: it is not in `out`.
-    #[inline]
+    // Inlined into the loop over the PDUs of a block: usually each is the next one.
+    #[inline(always)]
     #[must_use]
     pub fn receive(&mut self, pdu: Sdu, flushed: bool, out: &mut PdcpRxOutput) -> Option<Sdu> {
+        if !flushed && self.is_next(Label::of(pdu.serial).count) {
+            self.next_sn += 1;
+            self.wrap_next();
+            self.last_submitted += 1;
+            return Some(pdu);
+        }
+        self.receive_any(pdu, flushed, out)
+    }
+
+    /// True if an AM SDU with this COUNT is in sequence: it is delivered at once, and changes
+    /// nothing but the numbers of the last one and of the next one.
+    #[inline(always)]
+    fn is_next(&self, count: u32) -> bool {
+        let count = i64::from(count);
+        self.acknowledged
+            && count == self.last_submitted + 1
+            && count == (self.rx_hfn << self.sn_bits) + i64::from(self.next_sn)
+            && self.stored.is_empty()
+            && !self.decompressor.has_context()
+    }
+
+    #[inline(never)]
+    fn receive_any(&mut self, pdu: Sdu, flushed: bool, out: &mut PdcpRxOutput) -> Option<Sdu> {
         let label = Label::of(pdu.serial);
         let sn = label.count & self.max_sn();
         let count = if self.acknowledged { self.count_am(sn) } else { Some(self.count_um(sn)) };

@@ -321,13 +321,23 @@ impl PdcpTx {
     /// its number follow.
     #[inline]
     pub fn release(&mut self, serial: u64, out: &mut PdcpTxOutput) {
-        let label = Label::of(serial);
-        let stale = label.epoch < self.numbering;
-        if stale || matches!(label.kind, Kind::Control(_)) {
+        self.release_all(std::iter::once(serial), out);
+    }
+
+    /// As [`release`](Self::release), for several PDUs.
+    #[inline]
+    pub fn release_all(&mut self, serials: impl Iterator<Item = u64>, out: &mut PdcpTxOutput) {
+        let mut any = false;
+        for label in serials.map(Label::of) {
+            let stale = label.epoch < self.numbering;
+            if !stale && !matches!(label.kind, Kind::Control(_)) {
+                self.let_go(label.count.wrapping_sub(self.first) as usize);
+                any = true;
+            }
+        }
+        if !any {
             return;
         }
-        let i = label.count.wrapping_sub(self.first) as usize;
-        self.let_go(i);
         self.remove_front();
         if !self.waiting.is_empty() {
             self.number_waiting(out);

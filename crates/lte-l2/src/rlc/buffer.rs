@@ -243,15 +243,16 @@ impl TxBuffer {
         }
     }
 
-    /// Records that `bytes` of the head are in a PDU.
+    /// Records that `bytes` of the head are in a PDU, and with `last` all of its bytes.
     #[inline]
-    pub fn take(&mut self, bytes: u32) {
-        let Some(head) = self.sdus.front() else { return };
+    pub fn take(&mut self, bytes: u32, last: bool) {
+        debug_assert_eq!(self.sdus.front().map(|w| w.sdu.size() == self.mapped + bytes), Some(last));
         self.backlog.bytes -= u64::from(bytes);
-        self.mapped += bytes;
-        if self.mapped == head.sdu.size() {
+        if last {
             self.backlog.packets -= 1;
             self.pop_head();
+        } else {
+            self.mapped += bytes;
         }
     }
 
@@ -308,7 +309,7 @@ mod tests {
         assert_eq!((out.dropped[0].0.serial, b.backlog().packets), (3, 3));
         config.discipline = Discipline::HeadDrop;
         let (mut b, mut out) = filled(&config, 3);
-        b.take(10); // serial 0 is begun and stays
+        b.take(10, false); // serial 0 is begun and stays
         b.push(Instant(9), sdu(3, 100), &mut out);
         assert_eq!((out.dropped[0].0.serial, b.backlog()), (1, Backlog { packets: 3, bytes: 290 }));
         config.bytes = OrInfinity::Value(Bytes(250));
@@ -320,13 +321,13 @@ mod tests {
     #[test]
     fn an_sdu_is_discarded_only_while_no_byte_of_it_was_sent() {
         let (mut b, mut out) = filled(&BufferConfig::default(), 4);
-        b.take(1);
+        b.take(1, false);
         assert_eq!(b.discard(0), None);
         assert_eq!(b.discard(2).map(|s| s.serial), Some(2));
         assert_eq!(b.discard(2), None);
-        b.take(99);
+        b.take(99, true);
         assert_eq!(b.head(Instant(0), &mut out).map(|h| h.0.serial), Some(1));
-        b.take(100);
+        b.take(100, true);
         assert_eq!(b.head(Instant(0), &mut out), Some((sdu(3, 100), 0)));
         assert_eq!(b.backlog(), Backlog { packets: 1, bytes: 100 });
     }
@@ -348,7 +349,7 @@ mod tests {
         let (mut sent, mut now) = (Vec::new(), Instant(10));
         while let Some((sdu, mapped)) = b.head(now, &mut out) {
             sent.push((sdu.serial, mapped));
-            b.take(50);
+            b.take(50, mapped > 0);
             now += Duration(10);
         }
         let numbers: Vec<u64> = sent.iter().map(|s| s.0).collect();

@@ -119,7 +119,7 @@ pub(super) fn fill<S>(
         }
         ends = got == rest;
         elements.push(Element { payload: Span { sdu, offset: mapped }, len: got });
-        buffer.take(got);
+        buffer.take(got, ends);
         if !ends {
             break;
         }

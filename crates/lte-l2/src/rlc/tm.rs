@@ -66,7 +66,7 @@ impl<P: Payload> Tm<P> {
             if sdu.size() > left.room() {
                 break;
             }
-            self.buffer.take(sdu.size());
+            self.buffer.take(sdu.size(), true);
             left.charge(sdu.size());
             self.stats.pdus_new += 1;
             self.stats.bytes_sent += u64::from(sdu.size());

@@ -443,6 +443,12 @@ impl Bearers {
         None
     }
 
+    /// True if [`settle`](Self::settle) would have no effect on `bearer`: there is no output, and
+    /// no timer of its ends may have moved.
+    #[inline]
+    pub fn is_settled(&self, bearer: BearerId) -> bool {
+        !self.has_output() && self.drbs[bearer].layers.changed == [false; 2]
+    }
     /// True if there is output of layers that is not passed on yet.
     #[inline]
     pub const fn has_output(&self) -> bool {

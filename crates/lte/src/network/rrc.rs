@@ -339,7 +339,9 @@ impl RadioNetwork {
         Rrc { now, tti, open, ue, mobility, cells, links, contexts, ues, air }
     }
 
-    /// Executes a step of RRC of `ue`, and the commands that follow.
+    /// Executes a step of RRC of `ue`, and the commands that follow. Not inlined: packets pass most
+    /// of its callers, and hardly any leads to a step.
+    #[inline(never)]
     pub(super) fn rrc_step(
         &mut self,
         now: Instant,

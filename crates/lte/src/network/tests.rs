@@ -54,6 +54,28 @@ fn a_packet_reaches_the_ue_when_its_last_block_is_decoded_and_the_network_is_idl
     let _ = (CellId::from_index(0), UeId::from_index(0));
 }
 
+/// The first packet at an end makes the network schedule it or request a grant; another one that
+/// joins it in RLC changes no time, and both are delivered.
+#[test]
+fn nothing_follows_from_a_packet_that_joins_another_one() {
+    let mut network = RadioNetwork::new(&one_ue(Mode::Am), 1);
+    let mut out = NetworkOutput::default();
+    let mut id = 0;
+    let mut push = |network: &mut RadioNetwork, end| {
+        id += 1;
+        let (now, sdu) =
+            (Instant::from_micros(5_300 + id), Sdu::new(PacketId::from_index(id as usize), 1500));
+        network.push(now, BearerId::from_index(0), end, sdu, &mut out)
+    };
+    for end in [End::Network, End::Ue] {
+        assert!(push(&mut network, end), "{end:?}: the first one");
+        let times = (network.next_tti(), network.next_timer());
+        assert!(!push(&mut network, end), "{end:?}: the next one");
+        assert_eq!((network.next_tti(), network.next_timer()), times, "{end:?}");
+    }
+    assert_eq!(run(&mut network, &mut out).len(), 4);
+}
+
 /// The share of packets that ABC marks at `n` UEs with equal channels and always some packets each.
 fn marked_share(n: usize) -> f64 {
     let mut config = NetworkConfig::default();

@@ -11,15 +11,35 @@ use lasthop_bearer::{Direction, End, Sdu, earlier};
 
 impl RadioNetwork {
     /// Pushes `packet` (above 0 bytes; its serial number is not used) at `end` of a bearer, to be
-    /// delivered at the other end.
+    /// delivered at the other end. Returns false if nothing follows from it at present: there is no
+    /// output, and neither [`next_tti`](Self::next_tti) nor [`next_timer`](Self::next_timer) gives
+    /// an earlier time.
     #[inline(always)] // in its callers here
-    pub fn push(&mut self, now: Instant, bearer: BearerId, end: End, packet: Sdu, out: &mut NetworkOutput) {
+    pub fn push(
+        &mut self,
+        now: Instant,
+        bearer: BearerId,
+        end: End,
+        packet: Sdu,
+        out: &mut NetworkOutput,
+    ) -> bool {
         self.calendar.advance_to(now);
         if end == End::Network && self.core.is_some() && !self.bearers[bearer].direct {
-            return self.layer2(now, out).enter_gateway(bearer, packet);
+            self.layer2(now, out).enter_gateway(bearer, packet);
+            return true;
         }
         self.bearers.push(now, bearer, end, packet);
+        // Usually nothing is to be settled, and the UE is in the active list already.
+        if self.sidelink.is_none() && self.bearers.is_settled(bearer) {
+            let ue = self.bearers[bearer].ue;
+            let (context, link) = (&mut self.contexts[ue], &self.links[ue]);
+            if context.active[Direction::Downlink.index()] && !link.away && link.rrc.is_connected() {
+                context.activity = self.calendar.next();
+                return end == End::Ue && self.uplink_data(now, ue, bearer);
+            }
+        }
         self.settle(now, bearer, end == End::Ue, out);
+        true
     }
 
     /// As [`push`](Self::push), for a packet of the flow `flow`, by which an IP buffer
@@ -32,7 +52,7 @@ impl RadioNetwork {
         packet: Sdu,
         flow: FlowId,
         out: &mut NetworkOutput,
-    ) {
+    ) -> bool {
         let Some(ip) = self.bearers.ip_mut(bearer).filter(|_| end == End::Network) else {
             return self.push(now, bearer, end, packet, out);
         };
@@ -50,6 +70,7 @@ impl RadioNetwork {
                 self.rrc_step(now, tti, ue, |rrc| rrc.data([true, false]), out);
             }
         }
+        true
     }
 
     /// The next time at which a timer of PDCP or RLC may expire.

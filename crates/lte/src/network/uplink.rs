@@ -39,9 +39,10 @@ use crate::phy::air::Air;
 use lasthop_bearer::End;
 
 impl RadioNetwork {
-    /// Updates requests and reports after a change of the data at the UE's end of `bearer`.
+    /// Updates requests and reports after a change of the data at the UE's end of `bearer`. Returns
+    /// false if there is nothing to update.
     #[inline]
-    pub(super) fn uplink_data(&mut self, now: Instant, ue: UeId, bearer: BearerId) {
+    pub(super) fn uplink_data(&mut self, now: Instant, ue: UeId, bearer: BearerId) -> bool {
         if self.bearers[bearer].layers.rlc(End::Ue).reports().is_some() {
             let RadioNetwork { links, cells, bearers, calendar, .. } = self;
             if let Some(bytes) = bearers.take_report(bearer, &links[ue].drbs) {
@@ -49,13 +50,15 @@ impl RadioNetwork {
                 let cell = (serving, &cells[serving].config);
                 report::pass_report_on(now, ue, bytes, cell, calendar);
             }
-            return;
+            return true;
         }
         let has = self.bearers[bearer].layers.has_something(End::Ue);
         let index = self.links[ue].drbs.iter().position(|b| *b == bearer).unwrap_or(0);
-        if has != self.ues[ue].uplink.had[index] {
+        let changed = has != self.ues[ue].uplink.had[index];
+        if changed {
             self.terminal(ue).on_data(index, has);
         }
+        changed
     }
 
     /// The eNB of `cell`, to grant blocks in `tti`.

@@ -50,7 +50,9 @@ impl RadioNetwork {
     ) {
         let Some(s) = &mut self.sidelink else { return };
         match s.entrance(destination, member, packet) {
-            (bearer, end) if member == 0 => self.push(now, bearer, end, packet, out),
+            (bearer, end) if member == 0 => {
+                self.push(now, bearer, end, packet, out);
+            }
             (bearer, end) => self.bearers.push_copy(bearer, end, packet),
         }
     }

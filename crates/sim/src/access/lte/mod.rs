@@ -95,6 +95,8 @@ pub struct LteAccess {
     watched: Vec<Watch>,
     tti: Wake,
     timer: Wake,
+    /// The last packet that entered has left the times of both as they are.
+    times_hold: bool,
     output: NetworkOutput,
     /// Counters of each UE at the last sample, downlink and uplink.
     sampled: IndexVec<UeId, [LinkStats; 2]>,
@@ -154,12 +156,16 @@ impl Adapter for LteAccess {
         if out.stages {
             self.note_entry(now, (ue, end), (bearer, direct), item.id, out);
         }
-        if let Some((destination, member)) = direct {
+        let acts = if let Some((destination, member)) = direct {
             self.network.push_direct(now, destination, member, sdu, &mut self.output);
+            true
         } else {
-            self.network.push_of(now, bearer, end, sdu, item.flow, &mut self.output);
+            self.network.push_of(now, bearer, end, sdu, item.flow, &mut self.output)
+        };
+        self.times_hold = !acts;
+        if acts || self.noted {
+            self.pass_on(now, out);
         }
-        self.pass_on(now, out);
     }
 
     #[inline(never)]
@@ -185,6 +191,10 @@ impl Adapter for LteAccess {
 
     #[inline(never)]
     fn set_clocks(&mut self, clocks: &mut Clocks<'_>) {
+        // Most calls are for packets that enter and join others.
+        if std::mem::take(&mut self.times_hold) {
+            return;
+        }
         clocks.ensure(&mut self.tti, Clock::Tti(0), self.network.next_tti());
         clocks.ensure(&mut self.timer, Clock::Timer, self.network.next_timer());
     }
@@ -345,6 +355,7 @@ impl LteAccess {
             watched: Vec::new(),
             tti: Wake::default(),
             timer: Wake::default(),
+            times_hold: false,
             output: NetworkOutput::default(),
             sampled: all.config.ues.iter().map(|_| Default::default()).collect(),
             sampled_destinations: vec![LinkStats::default(); 2 * all.pairs.len() + all.groups.len()],
