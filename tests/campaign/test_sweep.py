@@ -145,6 +145,8 @@ def test_shards_fill_one_store() -> None:
         (("c.toml", "--base=wired.toml"), 2, "give one of the two"),
         (("c.toml", "--axis=a.b=1"), 2, "--axis goes with --base"),
         (("c.toml", "--executor=magic"), 2, "'magic' is not one of"),
+        (("c.toml", "--shard="), 1, "'' is no shard"),
+        (("c.toml", "--shard=1"), 1, "'1' is no shard"),
         (("absent.toml",), 1, "there is no such file"),
         (("absent",), 1, "nor a bundled campaign of this name"),
         (("wired.toml",), 1, "this is a scenario, not a campaign"),

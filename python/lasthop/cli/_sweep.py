@@ -129,7 +129,7 @@ def sweep(ctx: click.Context, /, campaign: str | None, base: str | None, **said:
     """
     from lasthop.campaign.executors import parse_shard
 
-    shard = parse_shard(said["shard"]) if said["shard"] else None
+    shard = None if said["shard"] is None else parse_shard(said["shard"])
     limit = said["time_limit"]
     said["time_limit_s"] = None if limit is None else _number("--time-limit", limit, _AGE, _AGES, "90s or 10min")
     if said["finished"] and said["dry_run"]:
