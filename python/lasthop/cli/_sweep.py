@@ -16,7 +16,7 @@ from lasthop._errors import mistake
 from lasthop._stop import leaving
 from lasthop._values import THREADS_MAX
 from lasthop.cli import _completion, _output, _runs
-from lasthop.cli._results import show_points, summary
+from lasthop.cli._results import show_points, summary, tell_unmoved
 from lasthop.cli._run import set_option, utf8
 
 if TYPE_CHECKING:
@@ -239,6 +239,7 @@ def _tell(results: CampaignResults, folder: Path, said: dict[str, Any]) -> None:
     data = tidy(results)
     if len(data.points) <= _MOST_SHOWN and data.units:
         show_points(data, list(data.units), data.level, None)
+    tell_unmoved(data)
     _output.line(summary(results, data, data.level))
     runs = about["runs"]
     made = runs["done"] - runs["taken"] - runs["failed"]
