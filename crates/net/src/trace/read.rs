@@ -79,8 +79,9 @@ pub enum TraceErrorKind {
 /// Reads a trace in Mahimahi's format: one whole number of milliseconds a line, non-decreasing.
 ///
 /// Accepted beyond Mahimahi: CRLF, a last line without its end, spaces around the number, empty
-/// lines at the end, a byte order mark before the first line. Memory grows with the number of distinct milliseconds only; a hostile file
-/// ends in an error early (see [`MAX_LINE`], [`MAX_PER_MS`], [`MAX_SLOTS`]).
+/// lines at the end, a byte order mark before the first line. Memory grows with the number of
+/// distinct milliseconds only; a hostile file ends in an error early (see [`MAX_LINE`],
+/// [`MAX_PER_MS`], [`MAX_SLOTS`]).
 pub fn read_mahimahi(mut reader: impl BufRead) -> Result<Trace, TraceError> {
     let mut builder = Builder::default();
     let mut line = Vec::with_capacity(MAX_LINE);
