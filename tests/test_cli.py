@@ -456,6 +456,39 @@ def test_a_reader_that_has_enough_is_no_error() -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is a device of Linux")
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (("describe", "queue"), 1, "standard output: No space left on device"),
+        (("scenarios", "list"), 1, "standard output: No space left on device"),
+        (("completion", "bash"), 1, "standard output: No space left on device"),
+        (("validate", "wired.toml", "--json"), 1, "standard output: No space left on device"),
+        (("run", "wired.toml", "--json"), 1, "standard output: No space left on device"),
+        ((), 1, "standard output: No space left on device"),
+        # The mistake that came first is the one that is named.
+        (("validate", "nowhere", "--json"), 1, "nowhere"),
+        (("describe", "--nowhere", "--json"), 2, "No such option"),
+    ],
+)
+def test_a_full_disk_at_standard_output_is_named_once(args: tuple[str, ...], code: int, message: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "lasthop", *args]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == code
+    assert done.stderr.count("error: ") == 1
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is a device of Linux")
+def test_a_full_disk_at_standard_error_does_not_change_the_exit_code() -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "lasthop", "describe", "--nowhere"]
+        assert subprocess.run(command, stderr=full, check=False).returncode == 2
+
+
 def test_many_warnings_alike_are_counted() -> None:
     """Ten thousand of them took seconds to print, and hid the others."""
     late = "".join(f'[flow.late{i}]\nfrom = "server"\nto = "client"\nstart = "9 s"\n' for i in range(30))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html.parser import HTMLParser
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
+import pytest
 from markupsafe import Markup
 
-from lasthop import Results
+from lasthop import LasthopError, Results
+from lasthop._results import Tables
+from lasthop.explain import explain
 from lasthop.report import figure_svg, page, run_report, section, table_html
 from lasthop.report._pieces import compact, svg_bytes
 
@@ -49,6 +53,19 @@ def test_a_run_report_is_self_contained_and_escaped(made_up: Results) -> None:
 
 def test_a_run_report_is_the_same_twice(made_up: Results) -> None:
     assert run_report(made_up) == run_report(made_up)
+
+
+def test_flows_without_their_names_are_shown_without_explanations(made_up: Results) -> None:
+    tables = {name: made_up.table(name) for name in made_up.table_names}
+    tables["flows"] = tables["flows"].drop_columns(["flow"])
+    results = Results(Tables(json.dumps(made_up.manifest), json.dumps(made_up.summary), tables))
+    assert_well_formed(run_report(results))
+    with pytest.raises(LasthopError, match=r"`flows` has no column `flow`.*\n  help: run the scenario again"):
+        explain(results)
+    tables["flows"] = made_up.flows.append_column("rx_bytes", [["x"] * len(made_up.flows)])
+    results = Results(Tables(json.dumps(made_up.manifest), json.dumps(made_up.summary), tables))
+    with pytest.raises(LasthopError, match="column `rx_bytes` of the table `flows` holds no numbers"):
+        explain(results)
 
 
 def test_tables_escape_cells_and_take_classes() -> None:

@@ -97,6 +97,12 @@ def test_drops_out_of_range_are_a_mistake(drops: int) -> None:
         lh.Scenario.load("lte-7-sites").geometry(drops)
 
 
+def test_only_scenarios_are_run(wired: lh.Scenario) -> None:
+    wrong: Any = [wired, "wired.toml"]
+    with pytest.raises(TypeError, match=r"scenarios\[1\] is of type str, not a Scenario"):
+        lh.run_many(wrong)
+
+
 def test_jobs_below_zero_are_a_mistake(wired: lh.Scenario) -> None:
     with pytest.raises(lh.LasthopError, match="jobs is a whole number at least 0, not -1"):
         lh.run_many([wired], jobs=-1)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import lasthop as lh
 from lasthop._values import assignments, to_toml
+from tests.scenarios import WIRED
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -23,6 +26,21 @@ values = st.recursive(plain, lambda v: st.one_of(st.lists(v), st.dictionaries(st
 @given(values)
 def test_any_value_reads_back_from_toml(value: object) -> None:
     assert tomllib.loads(f"x = {to_toml(value)}")["x"] == value
+
+
+def test_a_value_that_contains_itself_or_is_too_deep_is_a_mistake() -> None:
+    in_itself: list[Any] = []
+    in_itself += [in_itself, in_itself]
+    table: dict[str, Any] = {}
+    table["x"] = [table]
+    deep: list[Any] = []
+    for _ in range(20_000):
+        deep = [deep]
+    for value in (in_itself, table, deep):
+        with pytest.raises(lh.LasthopError, match=r"nested more than 100 levels deep\n  help: .* contain itself\?"):
+            to_toml(value)
+        with pytest.raises(lh.LasthopError, match="nested more than 100 levels deep"):
+            lh.Scenario.parse(WIRED).set("link.path.queue", value)
 
 
 def test_numpy_numbers_are_numbers() -> None:

@@ -350,8 +350,14 @@ def run_many(
 
     Raises:
         LasthopError: `jobs` is below 0, or a run has failed.
+        TypeError: one of `scenarios` is not a `Scenario`.
         ValueError: there are not as many `outs` as scenarios.
     """
+    for number, scenario in enumerate(scenarios):
+        if not isinstance(scenario, Scenario):
+            raise TypeError(
+                f"scenarios[{number}] is of type {type(scenario).__name__}, not a Scenario: read it with Scenario.load"
+            )
     jobs = min(whole_number(jobs, "jobs", 0), max(len(scenarios), 1))
     if outs is not None and len(outs) != len(scenarios):
         raise ValueError(f"{len(scenarios)} scenarios need as many folders, not {len(outs)}")

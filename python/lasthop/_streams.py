@@ -27,6 +27,10 @@ class _Descriptor(io.FileIO):
 
     When the reader has closed its end (`| head`), the rest is discarded: the work of the command
     must not depend on it. After a signal no write waits for a reader.
+
+    Where nothing can be written (a full disk), the first write to standard output fails, and later
+    ones are discarded: Python would try what is left again when it ends, and replace the exit code.
+    What standard error does not take is discarded: there is nowhere to report it.
     """
 
     def __init__(self, number: int) -> None:
@@ -50,6 +54,11 @@ class _Descriptor(io.FileIO):
             os.dup2(nowhere, self.fileno())
             os.close(nowhere)
             return memoryview(data).nbytes
+        except OSError as err:
+            self.dropped = True
+            if self.fileno() == 2:
+                return memoryview(data).nbytes
+            raise OSError(err.errno, err.strerror, "standard output") from None
 
 
 def write_soon(number: int, data: bytes) -> bool:
@@ -102,7 +111,7 @@ def _text(number: int, before: TextIO | None) -> io.TextIOWrapper:
 
 
 def cut_off() -> bool:
-    """Whether a signal has ended standard output before all was written."""
+    """Whether a signal, or a full disk, has ended standard output before all was written."""
     return 1 in _mine and _mine[1].dropped
 
 

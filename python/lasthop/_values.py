@@ -21,6 +21,8 @@ _SHORT = {"name": "scenario.name", "seed": "scenario.seed", "duration": "scenari
 
 #: Python refuses to print whole numbers of more than some thousand digits; a key takes 64 bits.
 _MOST_BITS = 1024
+#: More levels than any reader of the text takes; a scenario has at most 48.
+_DEEPEST = 100
 
 
 def to_toml(value: Any) -> str:
@@ -28,7 +30,20 @@ def to_toml(value: Any) -> str:
 
     >>> to_toml({"kind": "droptail", "packets": 50})
     '{ kind = "droptail", packets = 50 }'
+
+    Raises:
+        LasthopError: a list or table contains itself, or there are too many levels of them.
+        TypeError: a value is of another kind.
     """
+    return _toml(value, 0)
+
+
+def _toml(value: Any, level: int) -> str:
+    if level > _DEEPEST:
+        raise mistake(
+            f"lists and tables are nested more than {_DEEPEST} levels deep",
+            "a scenario has at most 48 levels; does a list or table contain itself?",
+        )
     if hasattr(value, "item") and not isinstance(value, (str, bytes)):  # a numpy scalar
         value = value.item()
     if isinstance(value, bool):
@@ -40,10 +55,10 @@ def to_toml(value: Any) -> str:
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, Mapping):
-        inner = ", ".join(f"{_key(k)} = {to_toml(v)}" for k, v in value.items())
+        inner = ", ".join(f"{_key(k)} = {_toml(v, level + 1)}" for k, v in value.items())
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
-        return f"[{', '.join(to_toml(v) for v in value)}]"
+        return f"[{', '.join(_toml(v, level + 1) for v in value)}]"
     raise TypeError(f"a scenario key takes text, numbers, booleans, lists and tables, not {type(value).__name__}")
 
 

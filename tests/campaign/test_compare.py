@@ -88,12 +88,23 @@ def test_one_or_no_common_seed_has_no_interval() -> None:
 def test_variants_that_are_equal_or_differ_by_a_constant() -> None:
     a = seeds(1, 2, 3, 4, 5)
     equal = one(a, dict(a))
-    assert (equal.low, equal.high, equal.p) == (0.0, 0.0, 1.0)
+    assert (equal.low, equal.high, equal.p, equal.p_holm) == (0.0, 0.0, None, None)
     assert (equal.answer, equal.reason) == ("undecided", c.EQUAL)
     constant = one(a, seeds(0.5, 1.5, 2.5, 3.5, 4.5))
-    assert (constant.low, constant.high, constant.p, constant.answer) == (0.5, 0.5, 0.0, "higher")
+    assert (constant.low, constant.high, constant.p, constant.answer) == (0.5, 0.5, None, "higher")
     assert constant.variance_factor == math.inf
     assert math.isnan(one(seeds(2, 2, 2, 2, 2), seeds(1, 1, 1, 1, 1)).variance_factor)
+
+
+def test_equal_differences_have_no_p_value_and_count_in_the_family() -> None:
+    """Five equal differences of runs that seeds do not change are one sample, not five."""
+    a, b = seeds(13, 21, 32, 44, 55), seeds(10, 20, 30, 40, 50)
+    found = compare({"a": a, "b": b, "c": seeds(9, 19, 29, 39, 49)}, pairs=[("a", "b"), ("b", "c")])
+    of_equal = found.differences[1]
+    assert (of_equal.mean, of_equal.p, of_equal.p_holm, of_equal.differs) == (1.0, None, None, False)
+    first = found.differences[0]
+    assert first.p is not None
+    assert first.p_holm == pytest.approx(2 * first.p)
 
 
 def test_a_pair_without_two_common_seeds_does_not_widen_the_others() -> None:
@@ -186,6 +197,8 @@ def test_an_answer_agrees_with_its_interval_and_with_holm() -> None:
             decided = d.answer != "undecided"
             assert decided == (d.low > 0 or d.high < 0)
             assert d.answer == ("higher" if d.low > 0 else "lower" if d.high < 0 else "undecided")
+            assert d.p is not None
+            assert d.p_holm is not None
             assert not decided or (d.differs and d.p_holm <= 0.05)
             assert decided == (d.p < 0.05 / 3)
             assert (d.reason == c.NOT_SETTLED) == (d.differs and not decided)

@@ -47,6 +47,33 @@ def test_the_table_has_a_row_for_each_point_with_means_and_intervals(bloat: Path
     assert lines[-1] == "bloat: 36 points, 180 runs; intervals are of 95 %"
 
 
+def test_points_at_which_seeds_change_nothing_are_named(tmp_path: Path) -> None:
+    axes = {"cc": ["reno", "cubic", "bbr"]}
+    # The goodput of bbr varies; its losses, like all others, do not.
+    goodput = {"reno": 1e6, "cubic": 2e6, "bbr": 3e6}
+    metrics: dict[str, tuple[str, synthetic.Value]] = {
+        "goodput": ("bit/s", lambda at, seed: goodput[at["cc"]] + 1e4 * seed * (at["cc"] == "bbr")),
+        "losses": ("1", lambda at, seed: 0.0),
+    }
+    made = folder.write(tmp_path / "same", synthetic.table(axes, metrics), toml='[campaign]\nname = "same"\n')
+    said = "seeds change nothing at 2 points: all runs there are equal; scenario.jitter makes runs differ"
+    for words in (("results", str(made)), ("results", str(made), "--metric", "losses")):
+        assert run(*words).output.splitlines().count(said) == 1
+    compared = run("compare", str(made), "--by", "cc", "--metric", "goodput")
+    assert compared.output.splitlines()[-1] == said
+    (line,) = (line.split() for line in compared.output.splitlines() if "reno - cubic" in line)
+    assert "<0.001" not in line
+    (whole,) = (line for line in compared.output.splitlines() if "cubic - bbr" in line)
+    assert "<0.001" in whole
+    printed = json.loads(run("compare", str(made), "--by", "cc", "--metric", "goodput", "--json").output)
+    p_values = {(d["first"], d["second"]): (d["p"], d["p_holm"], d["differs"]) for d in printed["differences"]}
+    assert p_values["reno", "cubic"] == (None, None, False)
+    assert p_values["cubic", "bbr"][2] is True
+    rule = folder.write(tmp_path / "rule", synthetic.table(axes, metrics), until="ci95(goodput) < 1 %, min 5, max 9")
+    ends = "all runs there are equal; the stopping rule ends there, as more seeds are of no use; scenario.jitter makes"
+    assert ends in run("results", str(rule)).output
+
+
 def test_json_has_each_point_with_its_interval(bloat: Path) -> None:
     printed = json.loads(run("results", str(bloat), "--json", "--metric", "rtt", "--level", "99 %").output)
     assert (printed["campaign"], printed["level"], printed["runs"], printed["failures"]) == ("bloat", 0.99, 180, 1)
@@ -292,6 +319,8 @@ def test_holm_counts_all_metrics_and_all_other_labels() -> None:
     same = [c for c in both if c.metric == "rtt"]
     for alone, beside in zip(one, same, strict=True):
         assert beside.difference.p == alone.difference.p
+        assert beside.difference.p_holm is not None
+        assert alone.difference.p_holm is not None
         assert beside.difference.p_holm >= alone.difference.p_holm
         assert beside.difference.low <= alone.difference.low
 

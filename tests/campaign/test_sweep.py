@@ -131,6 +131,15 @@ def test_keys_of_the_file_change_by_options() -> None:
     assert pq.read_table("results/small/tables/flows.parquet")["seed"].to_pylist() == [7, 8, 9]
 
 
+def test_seeds_that_change_nothing_are_named_with_the_key_that_makes_runs_differ() -> None:
+    said = "seeds change nothing at 2 points: all runs there are equal"
+    lossless = ("c.toml", "--set=link.path.loss=0 %", "--force")
+    assert said in sweep(*lossless).output
+    assert "seeds change nothing" not in sweep(*lossless, "--set=scenario.jitter=1 ms").output
+    ruled = sweep(*lossless, "--seeds=5", "--until=ci95(goodput) < 2 %").output
+    assert f"{said}; the stopping rule ends there" in ruled
+
+
 def test_shards_fill_one_store() -> None:
     for part in ("1/2", "2/2"):
         assert sweep("c.toml", "--shard", part).exit_code == 0
@@ -145,6 +154,8 @@ def test_shards_fill_one_store() -> None:
         (("c.toml", "--base=wired.toml"), 2, "give one of the two"),
         (("c.toml", "--axis=a.b=1"), 2, "--axis goes with --base"),
         (("c.toml", "--executor=magic"), 2, "'magic' is not one of"),
+        (("c.toml", "--shard="), 1, "'' is no shard"),
+        (("c.toml", "--shard=1"), 1, "'1' is no shard"),
         (("absent.toml",), 1, "there is no such file"),
         (("absent",), 1, "nor a bundled campaign of this name"),
         (("wired.toml",), 1, "this is a scenario, not a campaign"),

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from lasthop import LasthopError, Results, Scenario
+from lasthop._results import Tables
 from lasthop.cli import main
 from lasthop.explain import Explanation, explain, try_advice
 from tests.explain.plants import HIDDEN, UMTS, WIRED
@@ -24,6 +25,27 @@ def run(text: str, *keys: str) -> Results:
 
 def texts(found: Explanation) -> str:
     return " ".join(a.text for a in found.advice)
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        "[link]\npath = []",
+        "[link.path]\nforward = 5\nqueue = [5]\nbetween = 5",
+        "[flow]\nf = []\n[sidelink]\ns = { between = 5 }\n[multicast]\nm = 5",
+        "[flow.f]\nto = []\n[sidelink.s]\nbetween = [[], 5]\n[handover]\n[cell]\nc = 5",
+    ],
+)
+def test_a_scenario_of_another_program_gives_no_error(scenario: str) -> None:
+    made = run(WIRED, "link.path.queue.packets=5", "scenario.duration=3 s", "flow.f.tcp.receive_buffer=8 MB")
+    tables = {name: made.table(name) for name in made.table_names}
+    manifest = json.dumps({**made.manifest, "scenario": scenario})
+    found = explain(Results(Tables(manifest, json.dumps(made.summary), tables)), "f")
+    assert found.sentences
+    # An estimate reads more of the scenario.
+    for name in ("stages", "limits", "packets"):
+        del tables[name]
+    assert explain(Results(Tables(manifest, json.dumps(made.summary), tables)), "f").sentences
 
 
 def test_a_queue_is_changed_in_the_flows_direction_alone() -> None:

@@ -15,9 +15,12 @@ For the m pairs of a comparison that have two common seeds or more (other pairs 
 * `answer` follows from this interval alone: "higher" or "lower" if it excludes zero, else
   "undecided". So the chance of one or more wrong answers, a wrong sign included, is at most 1 -
   level.
+* n equal differences other than zero have no p-value: a t test takes them as n independent draws,
+  but where the seeds change nothing they are one. Their deviation of 0 is no estimate of anything,
+  and the interval of width 0 is that of these runs alone.
 * `p_holm` is the p-value of "the means are equal" after S. Holm's correction (A simple sequentially
   rejective multiple test procedure, Scandinavian Journal of Statistics 6, 1979, 65-70). It is never
-  above Bonferroni's, so each answer other than "undecided" has p_holm <= 1 - level.
+  above Bonferroni's, so each answer other than "undecided" has p_holm <= 1 - level, if it has one.
 
 Holm's test may reject equality (`differs`) for a pair whose interval still contains zero. Intervals
 that agree with Holm's test in each case exist, but they are half-lines from zero that do not depend
@@ -76,9 +79,10 @@ class Difference:
         mean: mean of the paired differences; NaN without a common seed.
         low: lower end of the simultaneous interval; minus infinity below two pairs.
         high: upper end of the simultaneous interval; infinity below two pairs.
-        p: two-sided p-value of this pair alone; 1 below the smallest number of pairs.
-        p_holm: the p-value after Holm's correction over all pairs of the comparison.
-        differs: whether Holm's test rejects that the means are equal.
+        p: two-sided p-value of this pair alone; 1 below the smallest number of pairs; None if all
+            differences are equal.
+        p_holm: the p-value after Holm's correction over all pairs of the comparison; None as `p`.
+        differs: whether Holm's test rejects that the means are equal; False without a p-value.
         variance_factor: (variance of first + variance of second) / variance of the difference: how
             many times more seeds independent runs need for an interval of the same width. Below 1,
             pairing makes the interval wider. Infinite if the difference does not vary; NaN below
@@ -99,8 +103,8 @@ class Difference:
     mean: float
     low: float
     high: float
-    p: float
-    p_holm: float
+    p: float | None
+    p_holm: float | None
     differs: bool
     variance_factor: float
     variance_factor_low: float
@@ -167,13 +171,13 @@ def compare(
     found = [_Pair(a, b, values[a], values[b]) for a, b in chosen]
     size = sum(pair.n >= 2 for pair in found) if family is None else family
     alpha = look_alpha((1 - level) / max(size, 1), rule)
-    p_values = [stopped_p(pair.p(), rule) if pair.n >= min_pairs else 1.0 for pair in found]
+    p_values = [_p_value(pair, min_pairs, rule) for pair in found]
     adjusted = _holm_of_pairs(found, p_values, size)
     return Comparison(
         level,
         size,
         tuple(
-            pair.difference(alpha, p, p_holm, p_holm <= 1 - level, min_pairs)
+            pair.difference(alpha, p, p_holm, p_holm is not None and p_holm <= 1 - level, min_pairs)
             for pair, p, p_holm in zip(found, p_values, adjusted, strict=True)
         ),
     )
@@ -210,12 +214,23 @@ def holm(p_values: Sequence[float], family: int | None = None) -> list[float]:
     return adjusted
 
 
-def _holm_of_pairs(found: Sequence[_Pair], p_values: Sequence[float], family: int) -> list[float]:
-    """Holm's adjusted p-values of the pairs that have an interval; 1 of the others."""
+def _p_value(pair: _Pair, min_pairs: int, rule: Rule | None) -> float | None:
+    if pair.n < min_pairs:
+        return 1.0
+    p = pair.p()
+    return None if p is None else stopped_p(p, rule)
+
+
+def _holm_of_pairs(found: Sequence[_Pair], p_values: Sequence[float | None], family: int) -> list[float | None]:
+    """Holm's adjusted p-values of the pairs that have an interval; 1 of the others.
+
+    A pair without a p-value counts in the family as 1, which is conservative.
+    """
     counted = [i for i, pair in enumerate(found) if pair.n >= 2]
-    adjusted = [1.0] * len(found)
-    for i, p in zip(counted, holm([p_values[i] for i in counted], max(family, len(counted))), strict=True):
-        adjusted[i] = p
+    adjusted: list[float | None] = [1.0] * len(found)
+    known = [1.0 if (p := p_values[i]) is None else p for i in counted]
+    for i, p in zip(counted, holm(known, max(family, len(counted))), strict=True):
+        adjusted[i] = None if p_values[i] is None else p
     return adjusted
 
 
@@ -231,10 +246,13 @@ class _Pair:
         self.unpaired = len(a) + len(b) - 2 * self.n
         self.mean, self.stdev = moments([x - y for x, y in zip(self.a, self.b, strict=True)])
 
-    def p(self) -> float:
-        """The two-sided p-value of a t test of the paired differences."""
+    def p(self) -> float | None:
+        """The two-sided p-value of a t test of the paired differences.
+
+        None: they are equal, so that there is no test.
+        """
         if self.stdev == 0.0:
-            return 1.0 if self.mean == 0.0 else 0.0
+            return None
         return two_sided_p(self.mean / self.stdev * math.sqrt(self.n), self.n - 1)
 
     def variance_factor(self) -> float:
@@ -265,7 +283,9 @@ class _Pair:
         spread = k + math.sqrt(k * k - 1)
         return (ratio / spread + 1) / 2, (ratio * spread + 1) / 2
 
-    def difference(self, alpha: float, p: float, p_holm: float, differs: bool, min_pairs: int) -> Difference:
+    def difference(
+        self, alpha: float, p: float | None, p_holm: float | None, differs: bool, min_pairs: int
+    ) -> Difference:
         half = quantile_two_sided(alpha, self.n - 1) * self.stdev / math.sqrt(self.n) if self.n >= 2 else math.inf
         # Without a common seed the mean is NaN and the interval is all numbers.
         low, high = (self.mean - half, self.mean + half) if self.n else (-math.inf, math.inf)

@@ -63,7 +63,8 @@ Limits:
 * The interval is for the stop of this rule. It does not hold for another reason to stop that
   depends on the mean, such as "until the two variants differ".
 * A metric with the same value in each of the first `min` replications has an interval of width
-  zero, and the rule stops there. A rare event that is in none of them is not excluded.
+  zero, and the rule stops there. A rare event that is in none of them is not excluded. Where seeds
+  change nothing, more of them are of no use; `Tidy.unmoved` has such points.
 * A relative target is relative to the sample mean. At a mean near zero it is not reached before
   `max`.
 * At `max` the interval may be wider than the target; `Interval.reached` says so.

@@ -171,6 +171,21 @@ class Tidy:
         columns = [plain(self.table[name]).to_pylist() for name in self.axis_names]
         return dict(Counter(zip(*columns, strict=True)))
 
+    @cached_property
+    def unmoved(self) -> tuple[Labels, ...]:
+        """The points at which seeds change nothing.
+
+        They have values of two seeds or more, and each metric has the same value at all of them.
+        """
+        several: set[Labels] = set()
+        differ: set[Labels] = set()
+        for metric in self.units:
+            for point, runs in self.samples(metric).items():
+                values = [v for v in runs.values() if v is not None]
+                if len(values) >= 2:
+                    (several if min(values) == max(values) else differ).add(point)
+        return tuple(point for point in self.points if point in several - differ)
+
     def require_metric(self, name: str) -> str:
         """`name`, if it is a metric.
 
@@ -273,6 +288,18 @@ class Tidy:
         chosen = [v for v in self.axes[axis] if any(same_label(v, label) for label in labels)]
         mask = pc.is_in(column, value_set=pa.array(chosen, type=column.type))
         return replace(self, table=self.table.filter(mask))
+
+
+def unmoved_text(data: Tidy) -> str:
+    """A sentence on the points at which seeds change nothing; empty: there are none."""
+    count = len(data.unmoved)
+    if not count:
+        return ""
+    ends = "; the stopping rule ends there, as more seeds are of no use" if data.rule is not None else ""
+    return (
+        f"seeds change nothing at {count:,} {'point' if count == 1 else 'points'}: all runs there are equal{ends}; "
+        "scenario.jitter makes runs differ"
+    )
 
 
 def tidy(source: Any) -> Tidy:

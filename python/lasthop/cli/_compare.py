@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lasthop.cli import _output
-from lasthop.cli._results import as_level, loaded
+from lasthop.cli._results import as_level, loaded, tell_unmoved
 
 if TYPE_CHECKING:
     from lasthop.campaign.compare import Difference
@@ -125,6 +125,7 @@ def _show(data: Tidy, axis: str, made: list[Contrast], level: float) -> None:
     _output.line()
     for text_of_line in _summary(made, data, level):
         _output.line(text_of_line)
+    tell_unmoved(data)
 
 
 def _summary(made: list[Contrast], data: Tidy, level: float) -> list[str]:
@@ -159,7 +160,9 @@ def _answer(c: Contrast) -> str:
     return f"undecided ({d.reason}{more})"
 
 
-def _p(p: float) -> str:
+def _p(p: float | None) -> str:
+    if p is None:
+        return "–"
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 

@@ -6,6 +6,7 @@ import logging
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import click
@@ -49,12 +50,13 @@ class Lasthop(click.Group):
         # Its news (a font cache is built, a folder is temporary) would look like ours.
         logging.getLogger("matplotlib").setLevel(logging.ERROR)
         try:
-            code = super().main(words, *rest, **extra)
+            try:
+                code = super().main(words, *rest, **extra)
+            except click.exceptions.NoArgsIsHelpError as err:
+                click.echo(err.format_message())
+                code = OK
             if sys.stdout is not None:
                 sys.stdout.flush()
-        except click.exceptions.NoArgsIsHelpError as err:
-            click.echo(err.format_message())
-            sys.exit(OK)
         except click.UsageError as err:
             hint = f"\nTry '{err.ctx.command_path} --help'." if err.ctx else ""
             _fail(as_json, USAGE, "usage", err.format_message(), hint)
@@ -90,8 +92,12 @@ def _fail_input(as_json: bool, err: LasthopError) -> NoReturn:
 
 def _fail(as_json: bool, code: int, kind: str, message: str, hint: str = "", **more: Any) -> NoReturn:
     shown = as_json and not _streams.cut_off()
-    if shown:
-        _output.json_object({"error": {"kind": kind, "message": message, **more}})
+    # Where standard output takes nothing, the message goes to standard error, and the code counts.
+    with suppress(OSError):
+        if shown:
+            _output.json_object({"error": {"kind": kind, "message": message, **more}})
+        if sys.stdout is not None:
+            sys.stdout.flush()
     if not shown or _streams.cut_off():
         text = message if message.startswith(("error", "warning")) else f"error: {message}"
         click.echo(text + hint, err=True)

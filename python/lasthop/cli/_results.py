@@ -93,6 +93,7 @@ def results(
         _output.json_object(described(found, data, chosen, level or data.level))
     else:
         show_points(data, chosen, level or data.level, None if everything else MOST_SHOWN)
+        tell_unmoved(data)
         _output.line(summary(found, data, level or data.level))
 
 
@@ -204,6 +205,14 @@ def show_points(data: Tidy, metrics: list[str], level: float, most: int | None) 
             f"* {missing:,} {'value is' if missing == 1 else 'values are'} missing:"
             " 'lasthop results DIR --sql \"FROM failures\"' says why"
         )
+
+
+def tell_unmoved(data: Tidy) -> None:
+    """Says where seeds change nothing: an interval of width 0 is no certainty there."""
+    from lasthop.campaign.tidy import unmoved_text
+
+    if text := unmoved_text(data):
+        _output.line(text)
 
 
 def summary(found: CampaignResults, data: Tidy, level: float) -> str:

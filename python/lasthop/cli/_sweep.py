@@ -16,7 +16,7 @@ from lasthop._errors import mistake
 from lasthop._stop import leaving
 from lasthop._values import THREADS_MAX
 from lasthop.cli import _completion, _output, _runs
-from lasthop.cli._results import show_points, summary
+from lasthop.cli._results import show_points, summary, tell_unmoved
 from lasthop.cli._run import set_option, utf8
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def sweep(ctx: click.Context, /, campaign: str | None, base: str | None, **said:
     """
     from lasthop.campaign.executors import parse_shard
 
-    shard = parse_shard(said["shard"]) if said["shard"] else None
+    shard = None if said["shard"] is None else parse_shard(said["shard"])
     limit = said["time_limit"]
     said["time_limit_s"] = None if limit is None else _number("--time-limit", limit, _AGE, _AGES, "90s or 10min")
     if said["finished"] and said["dry_run"]:
@@ -239,6 +239,7 @@ def _tell(results: CampaignResults, folder: Path, said: dict[str, Any]) -> None:
     data = tidy(results)
     if len(data.points) <= _MOST_SHOWN and data.units:
         show_points(data, list(data.units), data.level, None)
+    tell_unmoved(data)
     _output.line(summary(results, data, data.level))
     runs = about["runs"]
     made = runs["done"] - runs["taken"] - runs["failed"]

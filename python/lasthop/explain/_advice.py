@@ -15,7 +15,7 @@ from lasthop._format import duration, size
 from lasthop._registry import default_queue, limited_queues
 from lasthop.explain._model import WORDS, Budget, Cause, Part
 from lasthop.explain._route import Route
-from lasthop.explain._settings import flow_table, tcp_setting
+from lasthop.explain._settings import flow_table, table_at, tcp_setting, texts_at
 from lasthop.explain._tables import columns_of, happenings, scenario_of, without_capture
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class _Case:
 
     def table(self, kind: str, place: str) -> str | None:
         """The name of the table `[KIND.NAME]` that a place belongs to."""
-        names = self.scenario.get(kind, {})
+        names = table_at(self.scenario, kind)
         parts = place.removesuffix(".forward").removesuffix(".reverse").split("/")
         near = [n for n in names for p in parts if p == n or p.startswith(f"{n}-")]
         return max(near, key=len, default=None)
@@ -97,11 +97,10 @@ class _Case:
     @property
     def is_direct(self) -> bool:
         """The flow goes over sidelinks, whose grants are others."""
-        to = self.scenario.get("flow", {}).get(self._flow, {}).get("to")
-        pairs = [
-            pair.get("between", []) for pair in self.scenario.get("sidelink", {}).values() if isinstance(pair, dict)
-        ]
-        return to in self.scenario.get("multicast", {}) or any(
+        to = table_at(self.scenario, "flow", self._flow).get("to")
+        sidelinks = table_at(self.scenario, "sidelink")
+        pairs = [texts_at(table_at(sidelinks, name), "between") for name in sidelinks]
+        return str(to) in table_at(self.scenario, "multicast") or any(
             {self.row["src"], self.row["dst"]} == set(between) for between in pairs
         )
 
@@ -288,8 +287,8 @@ def _queue_key(case: _Case, place: str) -> str | None:
 
 
 def _kind_of_queue(case: _Case, place: str) -> str:
-    link = case.scenario.get("link", {}).get(case.table("link", place), {})
-    side = link.get(place.rpartition(".")[2], {})
+    link = table_at(case.scenario, "link", case.table("link", place))
+    side = table_at(link, place.rpartition(".")[2])
     queue = side.get("queue") or link.get("queue") or {}
     return str(queue.get("kind", default_queue()) if isinstance(queue, dict) else queue)
 
@@ -350,8 +349,7 @@ def _rlc_queue(case: _Case, part: Part) -> Advice | None:
         return None
     size_text = _buffer_in_bdp(case, part)
     if (name := case.table("bearer", part.cause.place)) is not None:
-        bearer = case.scenario["bearer"][name]
-        if bearer.get("kind") == "umts":
+        if _is_umts(case, name):
             most = _largest_backlog(case, part.cause.place, part.cause.way)
             if not most:
                 return Advice(
@@ -381,14 +379,22 @@ def _rlc_queue(case: _Case, part: Part) -> Advice | None:
     return None
 
 
+def _is_umts(case: _Case, bearer: str) -> bool:
+    return table_at(case.scenario, "bearer", bearer).get("kind") == "umts"
+
+
+def _uplinks(case: _Case) -> dict[str, dict[str, Any]]:
+    """The tables of the cells' uplinks, by cell."""
+    cells = table_at(case.scenario, "cell")
+    return {name: table_at(cells, name, "uplink") for name in cells}
+
+
 def _scheduling_request(case: _Case, _part: Part) -> Advice | None:
-    cells = case.scenario.get("cell", {})
-    uplinks = {name: cell.get("uplink", {}) for name, cell in cells.items()}
     # SimuLTE's requests have no occasions to wait for.
     slow = [
         name
-        for name, uplink in uplinks.items()
-        if uplink.get("sr", {}).get("period", "10 ms") != "5 ms" and not _is_rac(uplink)
+        for name, uplink in _uplinks(case).items()
+        if table_at(uplink, "sr").get("period", "10 ms") != "5 ms" and not _is_rac(uplink)
     ]
     if not slow:
         return None
@@ -400,13 +406,11 @@ def _scheduling_request(case: _Case, _part: Part) -> Advice | None:
 
 
 def _is_rac(uplink: dict[str, Any]) -> bool:
-    request = uplink.get("request", {})
-    return isinstance(request, dict) and request.get("kind") == "rac"
+    return table_at(uplink, "request").get("kind") == "rac"
 
 
 def _grant_wait(case: _Case, _part: Part) -> Advice | None:
-    uplinks = {name: cell.get("uplink", {}) for name, cell in case.scenario.get("cell", {}).items()}
-    cells = [name for name, uplink in uplinks.items() if uplink.get("proactive_period", "0 s") == "0 s"]
+    cells = [name for name, uplink in _uplinks(case).items() if uplink.get("proactive_period", "0 s") == "0 s"]
     if not cells or case.is_direct:
         return None
     return Advice(
@@ -416,7 +420,7 @@ def _grant_wait(case: _Case, _part: Part) -> Advice | None:
 
 
 def _interruption(case: _Case, part: Part) -> Advice | None:
-    trigger = case.scenario.get("handover", {}).get("trigger", {})
+    trigger = table_at(case.scenario, "handover").get("trigger", {})
     events = happenings(case.results, f"ue/{part.cause.place.split('.')[0]}")
     kinds = [e.kind for e in events if case.budget.start_ns <= e.at_ns <= case.budget.end_ns]
     moves, back = kinds.count("handover-complete"), kinds.count("handover-ping-pong")
@@ -588,8 +592,8 @@ def _unacknowledged(case: _Case, place: str, n: int) -> list[Advice]:
     """TCP over a bearer that repeats nothing: that suits media, but not a transfer."""
     for kind in ("bearer", "ue"):
         name = case.table(kind, place)
-        rlc = case.scenario[kind][name].get("rlc", {}) if name is not None else {}
-        if isinstance(rlc, dict) and rlc.get("mode") in ("um", "tm"):
+        rlc = table_at(case.scenario, kind, name, "rlc")
+        if rlc.get("mode") in ("um", "tm"):
             return [
                 Advice(
                     f"RLC of {place} has a mode that sends nothing again ({rlc['mode']}), and {n} packets were lost on "
@@ -607,8 +611,11 @@ def _rlc_buffer(case: _Case, place: str, n: int) -> list[Advice]:
     if _is_deep(case, part) and not 0 < _largest_backlog(case, place) < FEW:
         return []
     if (name := case.table("bearer", place)) is not None:
-        umts = case.scenario["bearer"][name].get("kind") == "umts"
-        key = f"bearer.{name}.rlc.am.buffer_bytes=64 kB" if umts else f"bearer.{name}.rlc.buffer.bytes=512 kB"
+        key = (
+            f"bearer.{name}.rlc.am.buffer_bytes=64 kB"
+            if _is_umts(case, name)
+            else f"bearer.{name}.rlc.buffer.bytes=512 kB"
+        )
     elif (name := case.table("ue", place)) is not None:
         key = f"ue.{name}.rlc.buffer.bytes=512 kB"
     else:

@@ -241,6 +241,8 @@ def _extent(limits: pa.Table, row: dict[str, Any]) -> tuple[int, int]:
         raise mistake(
             f"flow '{row['flow']}' has no row in the table `limits`", "it never started: see `start` and `autostart`"
         )
+    if row.get("end_s") is None:
+        raise mistake(f"flow '{row['flow']}' has no `end_s` in the table `flows`", "run the scenario again")
     first = int(limits["start_ns"][0].as_py())
     end = round(row["end_s"] * 1e9)
     if limits["cause"][-1].as_py() == "nothing":

@@ -7,6 +7,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
+from lasthop.explain._settings import texts_at
+
 #: A step from one group of nodes to another: what kind of table leads there, its name, along its
 #: direction or against.
 Step = tuple[str, str, bool]
@@ -45,8 +47,8 @@ class Route:
                 route.radio[place, "downlink" if down else "uplink"] = way
                 route.directions[place, way] = "downlink" if down else "uplink"
         for name, pair in _tables(scenario, "sidelink"):
-            between = [graph.group(str(end)) for end in pair.get("between", [])]
-            if set(between) == set(own):
+            between = [graph.group(end) for end in texts_at(pair, "between")]
+            if between and set(between) == set(own):
                 along = between[0] == graph.group(src)
                 for way, down in (("data", along), ("ack", not along)):
                     route.radio[name, "downlink" if down else "uplink"] = way
@@ -83,7 +85,7 @@ class _Graph:
         self._steps: dict[str, list[tuple[str, Step]]] = {}
         for kind in ("link", "bearer"):
             for name, table in _tables(scenario, kind):
-                ends = [str(end) for end in table.get("between", [])]
+                ends = texts_at(table, "between")
                 if len(ends) == 2:
                     self._join(ends[0], ends[1], kind, name)
         access_points = [name for name, _ in _tables(scenario, "ap")]

@@ -17,6 +17,7 @@ import numpy as np
 
 from lasthop.explain._model import Cause
 from lasthop.explain._route import Route
+from lasthop.explain._settings import table_at, texts_at
 from lasthop.explain._sharers import MTU, Sharers
 from lasthop.explain._tables import columns_of, happenings, nanoseconds, scenario_of
 
@@ -119,9 +120,9 @@ class Waiting:
         self._sharers = Sharers(results, row, scenario)
         self._cells = bool(scenario.get("cell"))
         self._senders = {
-            (name, way): str(pair["between"][n])
-            for name, pair in scenario.get("sidelink", {}).items()
-            if isinstance(pair, dict) and len(pair.get("between", [])) == 2
+            (name, way): ends[n]
+            for name in table_at(scenario, "sidelink")
+            if len(ends := texts_at(table_at(scenario, "sidelink", name), "between")) == 2
             for n, way in enumerate(("downlink", "uplink"))
         }
         self._queues = self._table("queues", QUEUES, "queue", None)

@@ -13,9 +13,25 @@ from lasthop import _core
 UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
+def table_at(tables: Any, *path: str | None) -> dict[str, Any]:
+    """The table at a path of keys; empty where there is none, or something else.
+
+    The manifest of another program, or of another version, may hold anything.
+    """
+    for key in path:
+        tables = tables.get(key) if isinstance(tables, dict) else None
+    return tables if isinstance(tables, dict) else {}
+
+
+def texts_at(table: dict[str, Any], key: str) -> list[str]:
+    """The list of names that a key has; empty where it has none, or something else."""
+    found = table.get(key)
+    return [str(one) for one in found] if isinstance(found, list) else []
+
+
 def flow_table(scenario: dict[str, Any], flow: str) -> str:
     """The name of the table `[flow.NAME]` of a flow: of `web-3` and `web@2`, `web`."""
-    name, groups = flow.split("@", maxsplit=1)[0], scenario.get("flow", {})
+    name, groups = flow.split("@", maxsplit=1)[0], table_at(scenario, "flow")
     found = [g for g in groups if name == g or name.startswith(f"{g}-")]
     return str(max(found, key=len, default=name))
 
@@ -25,10 +41,7 @@ def tcp_setting(scenario: dict[str, Any], flow: str, key: str) -> str | None:
 
     None: neither has it.
     """
-    table = scenario.get("flow", {}).get(flow_table(scenario, flow), {})
-    tcp = table.get("tcp", {}) if isinstance(table, dict) else {}
-    if not isinstance(tcp, dict):
-        return None
+    tcp = table_at(scenario, "flow", flow_table(scenario, flow), "tcp")
     if key in tcp:
         value = tcp[key]
         return str(value).lower() if isinstance(value, bool) else str(value)

@@ -80,7 +80,18 @@ def _flow_rows(results: Results) -> dict[str, dict[str, Any]]:
     if "flows" not in results.table_names:
         raise mistake("the run has no table `flows`: its folder is not whole", "run the scenario again")
     columns_of(results, "flows", FLOW)
-    return {row["flow"]: row for row in results.table("flows").to_pylist()}
+    table = results.table("flows")
+    for name in NUMBERS:
+        if name in table.column_names and not _is_number(table.schema.field(name).type):
+            raise mistake(
+                f"the column `{name}` of the table `flows` holds no numbers: the results are of another program",
+                "run the scenario with this version of Lasthop",
+            )
+    return {row["flow"]: row for row in table.to_pylist()}
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind))
 
 
 def flow_row(results: Results, flow: str | None) -> dict[str, Any]:
@@ -103,6 +114,9 @@ def flow_row(results: Results, flow: str | None) -> dict[str, Any]:
 
 #: What is read of a row of `flows` without a check whether it is there.
 FLOW = ("flow", "src", "dst", "transport")
+#: Its numbers that are read where they are there.
+NUMBERS = ("start_s", "end_s", "first_tx_s", "last_rx_s", "tx_packets", "rx_bytes", "rtt_min_s", "delay_min_s",
+           "throughput_bps", "timeouts")  # fmt: skip
 
 
 def scenario_of(results: Results) -> dict[str, Any]:
@@ -123,7 +137,8 @@ def without_capture(text: str) -> str:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return text
-    if tables.get("output", {}).pop("capture", None) is None:
+    output = tables.get("output")
+    if not isinstance(output, dict) or output.pop("capture", None) is None:
         return text
     return "\n".join(f"{name} = {to_toml(table)}" for name, table in tables.items())
 

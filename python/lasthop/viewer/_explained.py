@@ -14,7 +14,7 @@ from lasthop.explain import directed
 from lasthop.explain._exact import BINS as INTERVALS
 from lasthop.explain._exact import exact_budget
 from lasthop.explain._route import Route
-from lasthop.explain._tables import flow_row, scenario_of
+from lasthop.explain._tables import columns_of, flow_row, scenario_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,6 +43,8 @@ FINER, FINEST = 960, 7680
 #: Up to so many rows the page waits for the explanation; of more it shows the rest of the run
 #: first.
 QUICK_ROWS = 60_000
+#: What the tables and the scenario of another program may cause.
+_UNREADABLE = (LasthopError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 def explainable(results: Results) -> dict[str, Any]:
@@ -67,7 +69,7 @@ def _chosen(results: Results) -> list[str]:
     transfer), the largest comes before it.
     """
     has_octets = "app_bytes" in results.shape("flows")[0].names
-    table = results.table("flows", ["flow", "app_bytes"] if has_octets else ["flow"])
+    table = columns_of(results, "flows", ("flow", "app_bytes") if has_octets else ("flow",))
     flows = table["flow"].to_pylist()
     # A table of another program may hold anything.
     delivered = table["app_bytes"].to_pylist() if has_octets else [0] * len(flows)
@@ -99,7 +101,7 @@ def explained(results: Results, progress: Callable[[str, float], None] | None = 
         tell(0.0)
         try:
             explanation = explain(results, flow, progress=tell)
-        except (LasthopError, ArithmeticError, LookupError, TypeError, ValueError):
+        except _UNREADABLE:
             # Tables of another program may hold anything; the rest of the page is worth showing.
             continue
         budget = explanation.budget
@@ -205,7 +207,7 @@ def _finest_of(results: Results, flow: str, count: int) -> str:
     """
     try:
         budget = exact_budget(results, flow_row(results, flow), None, None, count)
-    except (LasthopError, ArithmeticError, LookupError, TypeError, ValueError):
+    except _UNREADABLE:
         return ""
     line = budget.timeline
     if line is None or not line.rows or len(line.edges_ns) != count + 1:

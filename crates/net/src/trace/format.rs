@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::read::trimmed;
+use super::read::{trimmed, unmarked};
 use super::{TraceError, TraceErrorKind};
 use crate::registry::{Entry, UnknownName, find};
 
@@ -74,7 +74,7 @@ impl FromStr for TraceFormat {
 
 /// The format of a file that begins with `start` (its first line is enough).
 pub fn recognise(start: &[u8]) -> Result<TraceFormat, TraceError> {
-    let line = start.split(|b| *b == b'\n').next().unwrap_or_default();
+    let line = unmarked(start).split(|b| *b == b'\n').next().unwrap_or_default();
     let text = String::from_utf8_lossy(trimmed(line)).to_lowercase();
     let cells: Vec<&str> = text.split(',').map(str::trim).collect();
     let number = |s: &&str| s.parse::<f64>().is_ok();

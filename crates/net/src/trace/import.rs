@@ -92,23 +92,24 @@ impl Table {
                 };
                 let factor = unit_factor(unit)
                     .ok_or_else(|| table(format!("`{unit}` is not Mbits/sec, Kbits/sec or bits/sec")))?;
-                pacer.rate(number, rate(value)? * factor, 1.0)
+                pacer.rate(number, rate(value, 1)? * factor, 1.0)
             }
             TraceFormat::FiveGophers => match self.column {
                 None => self.header(&cells),
                 Some(column) => {
                     let cell = cells.get(column).copied().unwrap_or_default();
-                    pacer.rate(number, rate(cell)? * 1e6, 1.0)
+                    pacer.rate(number, rate(cell, column + 1)? * 1e6, 1.0)
                 }
             },
             TraceFormat::MbpsCsv => {
-                if number == 1 && cells.first().is_some_and(|c| c.parse::<f64>().is_err()) {
+                // A row with a number is data: as a header its rate would be lost.
+                if number == 1 && cells.iter().all(|c| c.parse::<f64>().is_err()) {
                     return Ok(());
                 }
                 let [time, mbps] = cells[..] else {
                     return Err(table(format!("`{text}` is not `time_s,mbps`")));
                 };
-                self.at(number, rate(time)?, rate(mbps)? * 1e6, pacer)
+                self.at(number, rate(time, 1)?, rate(mbps, 2)? * 1e6, pacer)
             }
         }
     }
@@ -153,11 +154,13 @@ fn table(what: String) -> TraceErrorKind {
     TraceErrorKind::Table(what)
 }
 
-fn rate(cell: &str) -> Result<f64, TraceErrorKind> {
+/// The number of a cell; `column` is counted from 1.
+fn rate(cell: &str, column: usize) -> Result<f64, TraceErrorKind> {
+    let wrong = |what| Err(table(format!("`{cell}` in column {column} is {what}")));
     match cell.parse::<f64>() {
         Ok(v) if v.is_finite() && v >= 0.0 => Ok(v),
-        Ok(_) => Err(table(format!("`{cell}` is negative or not finite: a rate or time is 0 or more"))),
-        Err(_) => Err(table(format!("`{cell}` is not a number"))),
+        Ok(_) => wrong("negative or not finite: a rate or time is 0 or more"),
+        Err(_) => wrong("not a number"),
     }
 }
 
@@ -199,16 +202,51 @@ mod tests {
     fn mistakes_in_tables_are_named_with_their_line() {
         for (text, what) in [
             ("1,Mbits/sec\n1,furlongs\n", "line 2: `furlongs` is not Mbits/sec"),
-            ("1,Mbits/sec\n-1,Mbits/sec\n", "line 2: `-1` is negative"),
+            ("1,Mbits/sec\n-1,Mbits/sec\n", "line 2: `-1` in column 1 is negative"),
             ("0,1\n0,2\n", "line 2: 0 s does not come after 0 s"),
-            ("0,1\n1,x\n", "line 2: `x` is not a number"),
+            ("0,1\n1,x\n", "line 2: `x` in column 2 is not a number"),
             ("a_throughput_mbps,b_throughput_mbps\n1,2\n", "line 1: several columns hold a throughput"),
-            ("throughput_mbps\nfast\n", "line 2: `fast` is not a number"),
+            ("throughput_mbps\nfast\n", "line 2: `fast` in column 1 is not a number"),
             ("0,0\n1,0\n", "the trace is empty"),
             ("0,1\n1e30,2\n", "too large"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(what), "{text:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_first_row_of_rates_is_no_header() {
+        let rates = |text: &str| {
+            import(text.as_bytes(), Some(TraceFormat::MbpsCsv))
+                .map(|got| got.source_bytes)
+                .map_err(|e| e.to_string())
+        };
+        // 12 Mbit/s for a second, then 24 Mbit/s.
+        for header in ["", "time_s,mbps\n", "t,rate\n", "\u{feff}", "\u{feff}time_s,mbps\r\n"] {
+            assert_eq!(rates(&format!("{header}0,12\n1,24\n")), Ok(4_500_000.0), "{header:?}");
+        }
+        for (first, what) in [
+            ("O,12", "line 1: `O` in column 1 is not a number"),
+            ("0,l2", "line 1: `l2` in column 2 is not a number"),
+            ("start,0,12", "line 1: `start,0,12` is not `time_s,mbps`"),
+        ] {
+            assert_eq!(rates(&format!("{first}\n1,24\n")), Err(what.to_owned()));
+        }
+    }
+
+    #[test]
+    fn every_format_may_begin_with_a_byte_order_mark() {
+        for text in [
+            "0\n7\n",
+            "3.97,Mbits/sec\n443,Kbits/sec\n",
+            "throughput_mbps,seq_num\n12,0\n24,1\n",
+            "time_s,mbps\n0,12\n1,24\n",
+            "0,12\n1,24\n",
+        ] {
+            let (plain, marked) = (read(text).unwrap(), read(&format!("\u{feff}{text}")).unwrap());
+            assert_eq!((marked.format, marked.source_bytes), (plain.format, plain.source_bytes), "{text}");
+            assert!(marked.trace.iter_ms().eq(plain.trace.iter_ms()), "{text}");
         }
     }
 

@@ -79,8 +79,9 @@ pub enum TraceErrorKind {
 /// Reads a trace in Mahimahi's format: one whole number of milliseconds a line, non-decreasing.
 ///
 /// Accepted beyond Mahimahi: CRLF, a last line without its end, spaces around the number, empty
-/// lines at the end. Memory grows with the number of distinct milliseconds only; a hostile file
-/// ends in an error early (see [`MAX_LINE`], [`MAX_PER_MS`], [`MAX_SLOTS`]).
+/// lines at the end, a byte order mark before the first line. Memory grows with the number of
+/// distinct milliseconds only; a hostile file ends in an error early (see [`MAX_LINE`],
+/// [`MAX_PER_MS`], [`MAX_SLOTS`]).
 pub fn read_mahimahi(mut reader: impl BufRead) -> Result<Trace, TraceError> {
     let mut builder = Builder::default();
     let mut line = Vec::with_capacity(MAX_LINE);
@@ -102,8 +103,26 @@ pub fn read_mahimahi(mut reader: impl BufRead) -> Result<Trace, TraceError> {
 }
 
 /// Reads the next line, without its end, into `line`. False at the end of the file. Never holds
-/// more than `longest` bytes.
+/// more than `longest` bytes. Line 1 has no byte order mark.
 pub(super) fn next_line(
+    reader: &mut impl BufRead,
+    line: &mut Vec<u8>,
+    longest: usize,
+    number: u64,
+) -> Result<bool, TraceError> {
+    let found = whole_line(reader, line, longest, number)?;
+    if number == 1 {
+        line.drain(..line.len() - unmarked(line).len());
+    }
+    Ok(found)
+}
+
+/// The start of a file without UTF-8's byte order mark, which some editors and spreadsheets write.
+pub(super) fn unmarked(start: &[u8]) -> &[u8] {
+    start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start)
+}
+
+fn whole_line(
     reader: &mut impl BufRead,
     line: &mut Vec<u8>,
     longest: usize,
@@ -231,6 +250,16 @@ mod tests {
         for text in ["0\n0\n7\n", "0\r\n0\r\n7\r\n", "0\n0\n7", " 0\n0 \n\t7\n\n\r\n  \n"] {
             assert_eq!(read(text.as_bytes()).unwrap(), [0, 0, 7], "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_byte_order_mark_before_the_first_line_is_no_part_of_it() {
+        let text = "\u{feff}0\n0\n7\n".as_bytes();
+        assert_eq!(read(text).unwrap(), [0, 0, 7]);
+        let bytewise = read_mahimahi(BufReader::with_capacity(1, text)).unwrap();
+        assert_eq!(bytewise.iter_ms().collect::<Vec<_>>(), [0, 0, 7]);
+        assert!(read("\u{feff}".as_bytes()).unwrap_err().contains("the trace is empty"));
+        assert!(read("0\n\u{feff}7\n".as_bytes()).unwrap_err().starts_with("line 2: "));
     }
 
     #[test]

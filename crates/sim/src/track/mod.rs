@@ -141,6 +141,7 @@ pub fn read(
     spec: &TrackSpec,
     count: usize,
 ) -> Result<(Vec<Arc<Track>>, Vec<String>), TrackError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let format = spec.format.map_or_else(|| recognise(text), Ok)?;
     let samples = match format {
         TrackFormat::Ns2 => ns2::read(text, spec.fastest.0)?,

@@ -60,6 +60,17 @@ fn every_format_gives_the_places_of_its_tool() {
     assert_eq!(read(CSV, &only, 1).unwrap().0[0].position(3.0), [7.0, 7.0]);
 }
 
+#[test]
+fn a_byte_order_mark_before_the_first_line_is_no_part_of_it() {
+    for text in [NS2, BONNMOTION, FCD, CSV] {
+        let (plain, _) = read(text, &spec(), 2).unwrap();
+        let (marked, _) = read(&format!("\u{feff}{text}"), &spec(), 2).unwrap();
+        for (a, b) in plain.iter().zip(&marked) {
+            assert_eq!(a.position(12.0), b.position(12.0), "{text}");
+        }
+    }
+}
+
 /// One degree of latitude is pi / 180 * 6371.0 km = 111.195 km; at 60 degrees north one of
 /// longitude is half of it.
 #[test]
