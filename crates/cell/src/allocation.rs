@@ -135,18 +135,17 @@ pub fn forbid(row: &mut Rates, allowed: Groups) {
 /// channel out of range, which may still be part of the candidate's share.)
 const FORBIDDEN: f32 = -1.0;
 
-/// Divides the groups `free`. `rates` has a row per candidate. Writes one set per candidate to
-/// `given`; no candidate gets more than it needs.
-pub fn allocate(
+/// Divides the groups `free`. `rates` returns the row of a candidate. Writes one set per candidate
+/// to `given`; no candidate gets more than it needs.
+pub fn allocate<'a>(
     band: &Band,
     rules: &Rules,
     free: Groups,
     needs: &[Need],
-    rates: &[Rates],
+    rates: impl Fn(usize) -> &'a Rates,
     scratch: &mut Scratch,
     given: &mut Vec<Groups>,
 ) {
-    debug_assert_eq!(rates.len(), needs.len());
     given.clear();
     given.resize(needs.len(), 0);
     let table = Table { band, needs, rates };
@@ -182,16 +181,16 @@ pub struct Scratch {
     carried: Vec<f64>,
 }
 
-struct Table<'a> {
-    band: &'a Band,
-    needs: &'a [Need],
-    rates: &'a [Rates],
+struct Table<'t, R> {
+    band: &'t Band,
+    needs: &'t [Need],
+    rates: R,
 }
 
-impl Table<'_> {
-    #[inline]
-    fn row(&self, candidate: u32) -> &Rates {
-        &self.rates[candidate as usize]
+impl<'a, R: Fn(usize) -> &'a Rates> Table<'_, R> {
+    #[inline(always)] // a part of the kernel
+    fn row(&self, candidate: u32) -> &'a Rates {
+        (self.rates)(candidate as usize)
     }
     #[inline]
     fn rate(&self, candidate: u32, group: u32) -> f32 {
@@ -357,13 +356,13 @@ impl Table<'_> {
 
 /// Finds for each group the candidate of `live` with the highest metric above 0, the first of
 /// equals.
-struct Winners<'a> {
-    table: &'a Table<'a>,
+struct Winners<'t, R> {
+    table: &'t Table<'t, R>,
     channel_aware: bool,
-    live: &'a [u32],
+    live: &'t [u32],
 }
 
-impl Kernel for Winners<'_> {
+impl<'a, R: Fn(usize) -> &'a Rates> Kernel for Winners<'_, R> {
     type Output = [u32; GROUPS_MAX];
     #[inline(always)]
     fn run(self) -> [u32; GROUPS_MAX] {
@@ -372,7 +371,7 @@ impl Kernel for Winners<'_> {
     }
 }
 
-impl Winners<'_> {
+impl<'a, R: Fn(usize) -> &'a Rates> Winners<'_, R> {
     /// The metric is the weight times what `factor` returns for the rate: 0 for a group without a
     /// rate.
     #[inline(always)]
@@ -404,7 +403,7 @@ mod tests {
         // Groups that the carrier does not have are never given, whatever the rate.
         let of_row = |row: &[f32]| std::array::from_fn(|g| row.get(g).copied().unwrap_or(1e9));
         let rates: Vec<Rates> = rates.chunks(band.groups() as usize).map(of_row).collect();
-        allocate(band, &rules, band.all(), needs, &rates, &mut Scratch::default(), &mut given);
+        allocate(band, &rules, band.all(), needs, |i| &rates[i], &mut Scratch::default(), &mut given);
         assert!(given.iter().all(|g| g & !band.all() == 0));
         let mut seen = 0;
         for g in &given {

@@ -65,7 +65,7 @@ impl Carrier {
             policy.weigh(Tti(n), &candidates, &mut weights);
             let need = |i: usize| Need { weight: weights[i], bits: 1e9, average: candidates[i].average };
             let needs: Vec<Need> = ids.clone().map(need).collect();
-            allocate(&band, &rules, band.all(), &needs, &by_group, &mut scratch, &mut given);
+            allocate(&band, &rules, band.all(), &needs, |i| &by_group[i], &mut scratch, &mut given);
             for i in ids.clone() {
                 let bits = f64::from(band.count(given[i])) * rates[i];
                 candidates[i].average += (bits - candidates[i].average) / WINDOW;

@@ -15,7 +15,7 @@ use lasthop_units::Tti;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::allocation::{Band, GROUPS_MAX, Groups, Rates, bits};
+use super::allocation::{Band, GROUPS_MAX, Groups, Rates, bits, forbid};
 use crate::phy::air::{LOOK_BACK, Scheme, layers_of};
 use lasthop_bearer::{ConfigError, Warning, check};
 
@@ -232,21 +232,30 @@ impl Adaptation {
         (db > f32::NEG_INFINITY).then(|| allowed.saturating_sub(1) as u8)
     }
 
-    /// What each block of each group would carry for a UE of `quality`, on all of its layers [bit];
-    /// 0: no transmission is possible.
+    /// Updates [`Quality::rates`] of a UE that may use the groups `allowed`.
     #[inline]
-    pub fn rates(&self, quality: &mut Quality) -> Rates {
-        if quality.stale {
-            self.work_out(quality);
+    pub fn update_rates(&self, quality: &mut Quality, allowed: Groups) {
+        let second = quality.second.as_ref().is_some_and(|second| second.stale) && quality.code_words() == 2;
+        if quality.stale || second || quality.rates_of != Some(allowed) {
+            self.work_out_rates(quality, allowed);
         }
-        let mut rates = quality.rates;
-        if let Some(second) = quality.second.as_deref_mut().filter(|_| quality.report.scheme.layers() > 1) {
+    }
+
+    /// Computes the rates of all code words of `quality` on the groups `allowed`.
+    #[inline(never)]
+    fn work_out_rates(&self, quality: &mut Quality, allowed: Groups) {
+        self.work_out(quality);
+        let Quality { second, report, rates, rates_of, .. } = quality;
+        if let Some(second) = second.as_deref_mut().filter(|_| report.scheme.layers() > 1) {
             if second.stale {
                 self.work_out(second);
             }
             rates.iter_mut().zip(second.rates).for_each(|(sum, rate)| *sum += rate);
         }
-        rates
+        if allowed != Groups::MAX {
+            forbid(rates, allowed);
+        }
+        *rates_of = Some(allowed);
     }
 
     /// Computes MCS and rates of `quality` from its levels.
@@ -284,6 +293,7 @@ impl Adaptation {
         }
         quality.holds = (offset - down, offset + up);
         quality.stale = false;
+        quality.rates_of = None;
     }
 
     /// Bits of a resource block at `cqi`; 0 out of range.
@@ -421,6 +431,8 @@ pub struct Quality {
     /// Bits that a block of each group, and the whole carrier, would carry on all layers [bit].
     rates: Rates,
     wideband_rate: f32,
+    /// The groups with which `rates` has become that of all code words; None: it is that of one.
+    rates_of: Option<Groups>,
 }
 
 impl Quality {
@@ -441,6 +453,7 @@ impl Quality {
             wideband_mcs: OUT_OF_RANGE,
             rates: [0.0; SUBBANDS_MAX],
             wideband_rate: 0.0,
+            rates_of: None,
         }
     }
 
@@ -529,6 +542,13 @@ impl Quality {
         self
     }
 
+    /// What each block of each group would carry on all layers [bit], as last updated
+    /// ([`Adaptation::update_rates`]); 0: no transmission is possible.
+    #[inline]
+    pub const fn rates(&self) -> &Rates {
+        &self.rates
+    }
+
     /// Bits of the whole carrier at the wideband rate on all layers, as last computed.
     pub fn wideband_rate(&self) -> f32 {
         let second = self.second.as_deref().filter(|_| self.report.scheme.layers() > 1);
@@ -573,7 +593,8 @@ mod tests {
         let mut quality = Quality::new(None);
         for (rank, layers) in [(2, 2.0), (3, 3.0), (2, 2.0)] {
             quality.learn(Tti(0), &of_rank(rank), &a, &config);
-            assert_eq!(a.rates(&mut quality)[0], layers * a.rate_of(flat.wideband), "rank {rank}");
+            a.update_rates(&mut quality, Groups::MAX);
+            assert_eq!(quality.rates()[0], layers * a.rate_of(flat.wideband), "rank {rank}");
             assert_eq!(quality.wideband_rate(), 25.0 * layers * a.rate_of(flat.wideband), "rank {rank}");
         }
     }

@@ -543,7 +543,7 @@ impl Average {
 }
 
 /// TTIs for which a [`Window`] stores the decay.
-const STORED: usize = 32;
+const STORED: usize = 64;
 
 /// The window of averages.
 #[derive(Clone, Debug)]

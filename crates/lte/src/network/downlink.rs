@@ -16,14 +16,14 @@ use super::calendar::Notes;
 use super::ends::EnbBearers;
 use super::measure;
 use super::measure::{CellOf, Memory};
-use super::reach::{Radio, Reach, Whole};
-use super::state::{Cell, DownlinkContext};
+use super::reach::{MANY, Radio, Reach, Whole};
+use super::state::{Cell, DownlinkContext, DownlinkLink, Link, UeContext};
 use super::trace::Trace;
 use crate::phy::RbSet;
 use lasthop_radio::lte::ErrorModel;
 
 use crate::mac::allocation;
-use crate::mac::allocation::{Groups, Need, Rates, allocate};
+use crate::mac::allocation::{Groups, Need, allocate};
 use crate::mac::scheduler::{Candidate, Domain, Policy};
 use crate::phy::air::Scheme;
 use lasthop_bearer::Direction;
@@ -49,8 +49,6 @@ pub(super) struct Work {
     candidates: Vec<Candidate>,
     weights: Vec<f64>,
     needs: Vec<Need>,
-    /// A row of rates for each candidate.
-    rates: Vec<Rates>,
     given: Vec<Groups>,
     /// Retransmissions that are due: TTI of the last transmission, UE, process.
     failed: Vec<(Tti, UeId, u8)>,
@@ -99,12 +97,14 @@ impl<R: Reach> Scheduling<'_, R> {
         let mut active = std::mem::take(&mut c.active[Direction::Downlink.index()]);
         work.backlogs.clear();
         work.failed.clear();
-        // As `retain` would, which calls a function for each UE.
+        // As `retain` would, which calls a function for each UE. Usually all stay in their places.
         let mut kept = 0;
         for i in 0..active.len() {
             let ue = active[i];
             if self.gather_backlog(ue, work) {
-                active[kept] = ue;
+                if kept < i {
+                    active[kept] = ue;
+                }
                 kept += 1;
             }
         }
@@ -143,7 +143,8 @@ impl<R: Reach> Scheduling<'_, R> {
     /// Collects the UEs of which the eNB will use a report that it does not have.
     pub(super) fn collect_missing(&self, work: &Work, asked: &mut Vec<UeId>) {
         let needed = work.backlogs.iter().filter(|(ue, backlog)| {
-            !self.contexts[*ue].downlink.quality.is_current(self.tti) && self.can_be_served(*ue, *backlog)
+            let cx = &self.contexts[*ue];
+            !cx.downlink.quality.is_current(self.tti) && self.can_be_served(cx, &self.links[*ue], *backlog)
         });
         asked.extend(needed.map(|(ue, _)| *ue));
     }
@@ -193,56 +194,61 @@ impl<R: Reach> Scheduling<'_, R> {
             let due_after = 2 * self.cell.config.timing.feedback;
             gather_failed(&mut cx.downlink, (self.tti, due_after), ue, &mut work.failed)
         };
-        cx.active[Direction::Downlink.index()] = backlog > 0 || failed;
-        backlog > 0 || failed
+        let stays = backlog > 0 || failed;
+        if !stays {
+            cx.active[Direction::Downlink.index()] = false;
+        }
+        stays
     }
 
     /// Collects the UEs that may get new data in this TTI.
     fn gather_candidates(&mut self, work: &mut Work) {
         work.candidates.clear();
-        work.rates.clear();
         let reads_class = self.cell.downlink.scheduler.reads_class();
+        let prefetches = self.air.ues() >= MANY;
         for i in 0..work.backlogs.len() {
-            self.air.prefetch_reports(&work.backlogs, i);
+            if prefetches {
+                self.air.prefetch_reports(&work.backlogs, i);
+            }
             let (ue, backlog) = work.backlogs[i];
-            if !self.can_be_served(ue, backlog) {
+            let (cx, link) = (&self.contexts[ue], &self.links[ue]);
+            if !self.can_be_served(cx, link, backlog) {
                 continue;
             }
-            self.learn_quality(ue);
-            let c = &mut *self.cell;
-            let cx = &mut self.contexts[ue];
-            if !cx.downlink.quality.in_range() {
+            if !cx.downlink.quality.is_current(self.tti) {
+                self.learn_newer(ue);
+            }
+            let c = &self.cell.downlink;
+            let cx = &mut self.contexts[ue].downlink;
+            if !cx.quality.in_range() {
                 continue;
             }
-            let mut rates = c.downlink.adaptation.rates(&mut cx.downlink.quality);
-            if let Some(reuse) = &c.downlink.reuse {
-                allocation::forbid(&mut rates, reuse.groups(cx.downlink.zone));
-            }
-            work.rates.push(rates);
-            let mut candidate = Candidate {
+            let allowed = c.reuse.as_ref().map_or(Groups::MAX, |reuse| reuse.groups(cx.zone));
+            c.adaptation.update_rates(&mut cx.quality, allowed);
+            work.candidates.push(Candidate {
                 ue,
                 backlog,
                 head_delay: Duration::ZERO,
-                wideband_rate: f64::from(cx.downlink.quality.wideband_rate()),
-                average: cx.downlink.average.at(self.tti, &c.downlink.window),
+                wideband_rate: f64::from(cx.quality.wideband_rate()),
+                average: cx.average.at(self.tti, &c.window),
                 qci: 9,
                 guaranteed: 0.0,
-                served: cx.downlink.served,
-            };
-            if reads_class {
-                self.qos_of(&mut candidate);
+                served: cx.served,
+            });
+            if reads_class && let Some(candidate) = work.candidates.last_mut() {
+                self.qos_of(candidate);
             }
-            work.candidates.push(candidate);
         }
     }
 
-    /// True if new data for `ue`, which has `backlog` bytes, may be scheduled in this TTI.
+    /// True if new data for the UE of `cx` and `link`, which has `backlog` bytes, may be scheduled
+    /// in this TTI.
     #[inline]
-    fn can_be_served(&self, ue: UeId, backlog: u64) -> bool {
-        let link = &self.links[ue].downlink;
+    fn can_be_served(&self, cx: &UeContext, link: &Link, backlog: u64) -> bool {
+        let link = &link.downlink;
         // Data that fits into a persistent grant waits for it.
         let granted = link.persistent.is_some_and(|p| backlog <= u64::from(p.config.bytes));
-        !granted && self.contexts[ue].downlink.idle(0).is_some() && self.monitors_pdcch(ue)
+        !granted && cx.downlink.idle(0).is_some() && self.monitors_pdcch(cx, link)
     }
 
     /// Class, guaranteed rate and delay of the most urgent bearer with data.
@@ -284,16 +290,15 @@ impl<R: Reach> Scheduling<'_, R> {
 
     /// Discontinuous reception (TS 36.321 clause 5.7): true if the UE monitors the PDCCH in `tti`.
     #[inline]
-    fn monitors_pdcch(&self, ue: UeId) -> bool {
-        let drx = self.cell.config.downlink.drx.as_ref();
-        self.contexts[ue].monitors_pdcch(self.tti, drx, self.links[ue].downlink.phase)
+    fn monitors_pdcch(&self, cx: &UeContext, link: &DownlinkLink) -> bool {
+        cx.monitors_pdcch(self.tti, self.cell.config.downlink.drx.as_ref(), link.phase)
     }
 
     /// Applies the policy and divides the groups that are free.
     fn give_groups(&mut self, work: &mut Work) {
         let left = self.assignments_left();
         let c = &mut *self.cell;
-        let Work { candidates, weights, needs, rates, given, scratch, free, .. } = work;
+        let Work { candidates, weights, needs, given, scratch, free, .. } = work;
         weights.clear();
         weights.resize(candidates.len(), 0.0);
         c.downlink.scheduler.weigh(self.tti, candidates, weights);
@@ -307,6 +312,8 @@ impl<R: Reach> Scheduling<'_, R> {
             bits: if beyond { f64::INFINITY } else { candidate.backlog as f64 * 8.0 },
             average: candidate.average,
         }));
+        let (contexts, candidates) = (&*self.contexts, &*candidates);
+        let rates = |i: usize| contexts[candidates[i].ue].downlink.quality.rates();
         allocate(&c.downlink.band, &c.downlink.rules, *free, needs, rates, scratch, given);
     }
 }

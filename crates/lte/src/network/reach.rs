@@ -51,9 +51,6 @@ pub(super) trait Radio {
     /// Prefetches for reports of the UEs after `backlogs[i]`.
     #[inline]
     fn prefetch_reports(&self, backlogs: &[(UeId, u64)], i: usize) {
-        if self.ues() < MANY {
-            return;
-        }
         if let Some((ue, _)) = backlogs.get(i + 2) {
             self.radio(*ue).prefetch();
         }
