@@ -18,8 +18,9 @@ pub trait Kernel {
     fn run(self) -> Self::Output;
 }
 
-/// Runs `kernel` with the widest vectors that the processor has.
-#[inline]
+/// Runs `kernel` with the widest vectors that the processor has. Inlined, so that the caller passes
+/// the kernel on without a copy.
+#[inline(always)]
 pub fn wide<K: Kernel>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
@@ -28,6 +29,13 @@ pub fn wide<K: Kernel>(kernel: K) -> K::Output {
         // requires.
         return unsafe { with_avx2(kernel) };
     }
+    plain(kernel)
+}
+
+/// Runs `kernel` with the vectors of every processor. Not inlined: in its callers it would take the
+/// place of the few instructions with which they call the other one.
+#[inline(never)]
+fn plain<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
 }
 

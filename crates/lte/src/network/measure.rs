@@ -92,7 +92,7 @@ pub(super) struct Observer<'a> {
 }
 
 /// Updates the eNB's record of the downlink channel of a UE to `tti`.
-#[inline]
+#[inline(always)] // in the schedulers, one call each
 pub(super) fn learn_quality(
     tti: Tti,
     at: CellOf<'_>,
@@ -116,6 +116,7 @@ pub(super) fn learn_quality(
 
 impl Observer<'_> {
     /// The UE's report of its measurement in the TTI `measured`.
+    #[inline(always)] // where reports are learned, one call
     pub fn report(mut self, measured: Tti) -> Report {
         let CellOf { id, cell } = self.at;
         let config = &cell.config.downlink;

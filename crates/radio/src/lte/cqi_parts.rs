@@ -72,8 +72,8 @@ impl Kernel for ByInformation<'_> {
     #[inline(always)]
     fn run(self) -> CqiOfParts {
         let ByInformation { amc, lines, sinr, size, coding } = self;
-        // Not taken apart, which would copy it.
-        let means = MiOfParts::of(lines, sinr, size);
+        let mut means = MiOfParts::NONE;
+        means.take_in_row(lines, sinr, size);
         let mi = &means.parts;
         let all = amc.cqi_of_mi(&means.all);
         let mut parts = [all.index(); MI_PARTS_MAX];

@@ -28,32 +28,31 @@ pub fn mi_closed_form(modulation: Modulation, g: f64) -> f64 {
 
 /// Mean mutual information over the resource blocks whose linear SINRs are `sinr`; 0 for none.
 pub fn mean_mi(modulation: Modulation, sinr: &[f32]) -> f32 {
-    wide(Sum { pieces: &LOOKUP[modulation as usize], sinr }) / sinr.len().max(1) as f32
+    // The sums of all modulations take fewer instructions than that of one.
+    wide(Sum { lines: &LINES_OF_ALL, sinr })[modulation as usize] / sinr.len().max(1) as f32
 }
 
-/// Sums the mutual information of a row. The pieces of eight SINRs are found in vector lanes.
+/// Sums the mutual information of a row, of all modulations. The pieces of eight SINRs are found in
+/// vector lanes.
 struct Sum<'a> {
-    pieces: &'a Lookup,
+    lines: &'a LinesOfAll,
     sinr: &'a [f32],
 }
 
 impl Kernel for Sum<'_> {
-    type Output = f32;
+    type Output = MiByModulation;
     #[inline(always)]
-    fn run(self) -> f32 {
-        let Sum { pieces, sinr } = self;
+    fn run(self) -> MiByModulation {
+        let Sum { lines, sinr } = self;
         let (eights, rest) = sinr.as_chunks::<8>();
-        let mut sum = 0.0;
+        let mut sum = [0.0; MODULATIONS];
         for eight in eights {
-            let (mut g, mut piece) = ([0.0; 8], [0; 8]);
-            for k in 0..8 {
-                (g[k], piece[k]) = place(eight[k]);
-            }
-            for k in 0..8 {
-                sum += pieces.value(g[k], piece[k]);
-            }
+            add_values(lines, eight, &mut sum);
         }
-        rest.iter().fold(sum, |sum, g| sum + pieces.at(*g))
+        for g in rest {
+            add_value(lines, place(*g), &mut sum);
+        }
+        sum
     }
 }
 
@@ -84,30 +83,36 @@ pub(super) struct MiOfParts {
 pub const MI_PARTS_MAX: usize = 32;
 
 impl MiOfParts {
-    /// [`mean_mi`] of every `size` of the blocks with the linear SINRs `sinr`, at most
+    /// Of no parts.
+    pub const NONE: MiOfParts =
+        MiOfParts { parts: [[0.0; MODULATIONS]; MI_PARTS_MAX], all: [0.0; MODULATIONS] };
+
+    /// Takes in [`mean_mi`] of every `size` of the blocks with the linear SINRs `sinr`, at most
     /// [`MI_PARTS_MAX`] parts, to the bit, and the mean over the row. `lines` are [`LINES_OF_ALL`].
+    /// To be called once, for [`NONE`](Self::NONE), which remains in its place: a result would be
+    /// copied.
     #[inline(always)]
-    pub fn of(lines: &LinesOfAll, sinr: &[f32], size: usize) -> MiOfParts {
-        let mut means = MiOfParts { parts: [[0.0; MODULATIONS]; MI_PARTS_MAX], all: [0.0; MODULATIONS] };
+    pub fn take_in_row(&mut self, lines: &LinesOfAll, sinr: &[f32], size: usize) {
         // Loops over the parts of LTE's carriers have a fixed length.
         match size {
-            8 => means.take_in_whole::<8>(lines, sinr),
-            6 => means.take_in_whole::<6>(lines, sinr),
-            4 => means.take_in_whole::<4>(lines, sinr),
+            8 => self.take_in_whole::<8>(lines, sinr),
+            6 => self.take_in_whole::<6>(lines, sinr),
+            4 => self.take_in_whole::<4>(lines, sinr),
             _ => {
                 let parts = sinr.chunks(size).take(MI_PARTS_MAX);
-                parts.enumerate().for_each(|(part, blocks)| means.take_in(part, lines, blocks));
+                parts.enumerate().for_each(|(part, blocks)| self.take_in(part, lines, blocks));
             }
         }
-        means.all = means.all.map(|sum| sum / sinr.len() as f32);
-        means
+        self.all = self.all.map(|sum| sum / sinr.len() as f32);
     }
 
     #[inline(always)]
     fn take_in_whole<const SIZE: usize>(&mut self, lines: &LinesOfAll, sinr: &[f32]) {
         let (whole, rest) = sinr.as_chunks::<SIZE>();
         for (part, blocks) in whole.iter().take(MI_PARTS_MAX).enumerate() {
-            self.put(part, sum_of_all(lines, blocks), SIZE);
+            let mut sum = [0.0; MODULATIONS];
+            add_values(lines, blocks, &mut sum);
+            self.put(part, sum, SIZE);
         }
         if !rest.is_empty() {
             self.take_in(whole.len(), lines, rest);
@@ -135,19 +140,17 @@ impl MiOfParts {
     }
 }
 
-/// Sums of the mutual information of all modulations. The pieces of the SINRs are found in vector
-/// lanes.
+/// Adds the values of all modulations at each of `sinr`. The pieces of the SINRs are found in
+/// vector lanes.
 #[inline(always)]
-fn sum_of_all<const SIZE: usize>(lines: &LinesOfAll, sinr: &[f32; SIZE]) -> MiByModulation {
+fn add_values<const SIZE: usize>(lines: &LinesOfAll, sinr: &[f32; SIZE], sum: &mut MiByModulation) {
     let (mut g, mut piece) = ([0.0; SIZE], [0; SIZE]);
     for k in 0..SIZE {
         (g[k], piece[k]) = place(sinr[k]);
     }
-    let mut sum = [0.0; MODULATIONS];
     for k in 0..SIZE {
-        add_value(lines, (g[k], piece[k]), &mut sum);
+        add_value(lines, (g[k], piece[k]), sum);
     }
-    sum
 }
 
 /// Adds the values of all modulations at a SINR in its piece. The lines of one SINR are adjacent,
@@ -171,7 +174,7 @@ fn place(g: f32) -> (f32, u32) {
 
 /// Mean mutual information of all modulations over the same blocks, from which a CQI is computed.
 pub fn mean_mi_all(sinr: &[f32]) -> MiByModulation {
-    ALL.map(|m| mean_mi(m, sinr))
+    wide(Sum { lines: &LINES_OF_ALL, sinr }).map(|sum| sum / sinr.len().max(1) as f32)
 }
 
 /// The SINR [dB] of an unfaded channel with mutual information `mi`: the inverse of the table that
@@ -461,7 +464,8 @@ mod tests {
         assert_eq!(mean_mi(Qam16, &[]), 0.0);
         assert_eq!(mean_mi_all(&sinr)[1], mean_mi(Qam16, &sinr));
         for size in 1..=4 {
-            let means = MiOfParts::of(&LINES_OF_ALL, &sinr, size);
+            let mut means = MiOfParts::NONE;
+            means.take_in_row(&LINES_OF_ALL, &sinr, size);
             for (i, part) in sinr.chunks(size).enumerate() {
                 assert_eq!(means.parts[i], ALL.map(|m| mean_mi(m, part)), "{size}");
             }

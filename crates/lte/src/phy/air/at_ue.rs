@@ -209,11 +209,13 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
     #[inline]
     fn prepare(&mut self, tti: Tti, rbs: RbSet<WORDS>, powers: &Powers<'_, WORDS>) -> Option<Place> {
         let serving = self.ue.around.rays.first()?.index;
-        let place = serving.and_then(|index| self.ue.fading.place(index, tti));
-        let knot = place.map(Place::knot);
+        let Some(place) = serving.and_then(|index| self.ue.fading.place(index, tti)) else {
+            self.bring(tti, rbs, powers);
+            return None;
+        };
         // Data, control channels and reports are mostly between the same knots.
-        if self.ue.around.prepared.is_some_and(|(at, until)| knot == Some(at) && tti.0 < until) {
-            return place;
+        if self.ue.around.prepared.is_some_and(|(at, until)| place.knot() == at && tti.0 < until) {
+            return Some(place);
         }
         let (mut all, mut until) = (true, u64::MAX);
         for i in 0..self.ue.around.rays.len() {
@@ -223,31 +225,48 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
             }
             let Ray { index, until: of_ray, .. } = self.ray(tti, i);
             until = until.min(of_ray);
-            let (links, memory) = (&mut self.ue.fading, &mut self.work.fading);
-            match (index, place, &self.shared.fading) {
-                (Some(index), Some(place), _) => links.prepare(index, place, memory),
-                (Some(index), None, Some(fading)) => fading.bring(index, links, tti, rbs, memory),
-                _ => {}
+            if let Some(index) = index {
+                self.ue.fading.prepare(index, place, &mut self.work.fading);
             }
         }
-        self.ue.around.prepared = knot.filter(|_| all).map(|knot| (knot, until));
-        place
+        self.ue.around.prepared = all.then_some((place.knot(), until));
+        Some(place)
+    }
+
+    /// As [`prepare`](Self::prepare), for links that are fast or do not fade.
+    #[inline]
+    fn bring(&mut self, tti: Tti, rbs: RbSet<WORDS>, powers: &Powers<'_, WORDS>) {
+        self.ue.around.prepared = None;
+        for i in 0..self.ue.around.rays.len() {
+            if i > 0 && powers.is_silent(self.ue.around.rays[i].cell, rbs) {
+                continue;
+            }
+            let index = self.ray(tti, i).index;
+            if let (Some(index), Some(fading)) = (index, &self.shared.fading) {
+                fading.bring(index, &mut self.ue.fading, tti, rbs, &mut self.work.fading);
+            }
+        }
     }
 
     /// A number that is equal for two TTIs only if [`reference`](Self::reference) of all blocks of
     /// `cell` is equal in both. None where links fade, or an end has several antennas, or the SINR
     /// is given.
+    #[inline]
     pub fn state_of_reference(&mut self, tti: Tti, cell: CellId, data: bool) -> Option<u64> {
         let Shared { fading, arrays, cells, .. } = self.shared;
         let varies = fading.is_some() || (data && cells.len() > 1);
-        if varies || arrays.is_some() || self.ue.pinned.is_some() {
-            return None;
-        }
+        let unknown = varies || arrays.is_some() || self.ue.pinned.is_some();
+        if unknown { None } else { Some(self.state_of_gains(tti, cell)) }
+    }
+
+    /// A number of the gains of all links that matter in `tti`, with `cell` as the serving cell.
+    #[inline(never)]
+    fn state_of_gains(&mut self, tti: Tti, cell: CellId) -> u64 {
         self.update_around(tti, cell);
         for i in 0..self.ue.around.rays.len() {
             self.ray(tti, i);
         }
-        Some(self.ue.around.changes)
+        self.ue.around.changes
     }
 
     /// What `of` computes from the SINR of [`reference`](Self::reference) on all blocks of `cell`,
