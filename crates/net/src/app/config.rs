@@ -179,11 +179,12 @@ macro_rules! apps {
                 now: Instant,
                 end: End,
                 arrival: &Arrival,
+                first: bool,
                 s: &mut Streams,
                 out: &mut Vec<Action>,
             ) {
                 match self {
-                    $(Running::$Name(a) => a.on_datagram(now, end, arrival, s, out),)*
+                    $(Running::$Name(a) => a.on_datagram(now, end, arrival, first, s, out),)*
                 }
             }
             fn video(&self) -> Option<&Video> {

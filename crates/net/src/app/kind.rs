@@ -103,8 +103,17 @@ pub(super) trait Behaviour {
     fn on_time(&mut self, _now: Instant, _s: &mut Streams, _out: &mut Vec<Action>) {}
     /// Bytes have arrived in order at `end`, and are counted.
     fn on_delivered(&mut self, _now: Instant, _end: End, _s: &mut Streams, _out: &mut Vec<Action>) {}
-    /// A datagram has arrived at `end`, and is counted.
-    fn on_datagram(&mut self, _: Instant, _: End, _: &Arrival, _: &mut Streams, _: &mut Vec<Action>) {}
+    /// A datagram has arrived at `end`, and is counted if it is no copy (`first`).
+    fn on_datagram(
+        &mut self,
+        _now: Instant,
+        _end: End,
+        _arrival: &Arrival,
+        _first: bool,
+        _s: &mut Streams,
+        _out: &mut Vec<Action>,
+    ) {
+    }
     /// The state of the viewer, if it is video.
     fn video(&self) -> Option<&Video> {
         None
@@ -155,10 +164,11 @@ impl<T: Behaviour> Behaviour for Box<T> {
         now: Instant,
         end: End,
         arrival: &Arrival,
+        first: bool,
         s: &mut Streams,
         out: &mut Vec<Action>,
     ) {
-        (**self).on_datagram(now, end, arrival, s, out);
+        (**self).on_datagram(now, end, arrival, first, s, out);
     }
     fn video(&self) -> Option<&Video> {
         (**self).video()
