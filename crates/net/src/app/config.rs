@@ -142,9 +142,9 @@ macro_rules! apps {
                     $(Running::$Name(a) => a.start(now, s, out),)*
                 }
             }
-            fn stop(&mut self) {
+            fn stop(&mut self, now: Instant) {
                 match self {
-                    $(Running::$Name(a) => a.stop(),)*
+                    $(Running::$Name(a) => a.stop(now),)*
                 }
             }
             fn pause(&mut self) {

@@ -90,7 +90,7 @@ pub(super) trait Behaviour {
     /// It begins.
     fn start(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>);
     /// It ends: what it has written stays.
-    fn stop(&mut self) {}
+    fn stop(&mut self, _now: Instant) {}
     /// No data is accepted for some time. A source with a clock of its own produces none.
     fn pause(&mut self) {}
     /// It continues.
@@ -141,8 +141,8 @@ impl<T: Behaviour> Behaviour for Box<T> {
     fn start(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
         (**self).start(now, s, out);
     }
-    fn stop(&mut self) {
-        (**self).stop();
+    fn stop(&mut self, now: Instant) {
+        (**self).stop(now);
     }
     fn pause(&mut self) {
         (**self).pause();

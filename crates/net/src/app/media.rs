@@ -461,14 +461,14 @@ impl Behaviour for Media {
         self.ended = false;
         self.begin(now, s, out);
     }
-    fn stop(&mut self) {
+    fn stop(&mut self, _now: Instant) {
+        self.pause();
+    }
+    fn pause(&mut self) {
         self.encoder.stop();
         self.audio.stop();
         self.queue.clear();
         self.queued = 0;
-    }
-    fn pause(&mut self) {
-        self.stop();
     }
     fn resume(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
         if !self.ended {
@@ -484,7 +484,7 @@ impl Behaviour for Media {
     fn on_time(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
         if !self.ended && self.until.is_some_and(|at| at <= now) {
             self.ended = true;
-            self.stop();
+            self.pause();
         }
         self.send_report(now, out);
         self.send_audio(now, s, out);

@@ -293,14 +293,14 @@ impl App {
 
     /// The flow stops: data not written yet is dropped, and A's stream is closed. A UDP flow may
     /// start again.
-    pub fn stop(&mut self, _now: Instant, out: &mut Vec<Action>) {
+    pub fn stop(&mut self, now: Instant, out: &mut Vec<Action>) {
         let s = &mut self.streams;
         if !s.running {
             return;
         }
         s.running = false;
         s.drop_unwritten();
-        self.running.stop();
+        self.running.stop(now);
         if s.over == Service::Stream {
             s.close(End::A, out);
         }

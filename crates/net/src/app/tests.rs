@@ -355,6 +355,20 @@ fn copies_of_media_count_once() {
     assert_eq!(a.media().unwrap().counts.received, sent);
 }
 
+/// A file arrives whole after its user was stopped: the user reads it and wants no other.
+#[test]
+fn a_stopped_user_of_files_asks_for_no_more() {
+    let config = AppConfig::Ftp(FtpConfig { size: Some(Bytes(1000)), ..FtpConfig::default() });
+    let (mut a, mut out) = (app(config, Service::Stream), Vec::new());
+    a.start(ms(0), &mut out);
+    a.on_established(ms(0), &mut out);
+    a.on_writable(ms(0), End::A, 9000, &mut out);
+    a.stop(ms(10), &mut out);
+    assert_eq!(out, [Action::Write { end: End::A, bytes: 1000 }, Action::Close { end: End::A }]);
+    a.on_delivered(ms(20), End::B, 1000, &mut out);
+    assert_eq!((a.stats().requests_completed(), a.poll_at(), out.len()), (1, None, 2));
+}
+
 /// Lets an application run over a byte stream that takes what it gives and delivers it after
 /// `delay`, until `end`; the pause between two deliveries cuts them into pieces of `piece` bytes.
 fn over_a_stream(app: &mut App, delay: Duration, piece: u64, end: Instant) {
