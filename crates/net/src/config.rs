@@ -95,11 +95,12 @@ impl DirectionConfig {
     }
 
     /// The link, with draws of its own (`seed`, `entity`). `trace` is what
-    /// [`DirectionConfig::trace`] names; without one the link is a pipe.
-    pub fn build(&self, trace: Option<Arc<Trace>>, seed: u64, entity: u64) -> Link {
+    /// [`DirectionConfig::trace`] names; without one the link is a pipe. `mtu` is that of the link,
+    /// for its queue.
+    pub fn build(&self, trace: Option<Arc<Trace>>, mtu: Option<u32>, seed: u64, entity: u64) -> Link {
         let opportunity = self.opportunity.map_or(Playback::default().opportunity, |o| o.0 as u32);
         let mean = |t: &Arc<Trace>| Bitrate((t.stats(opportunity).mean_mbps * 1e6) as u64);
-        let site = Site { seed, entity, rate: trace.as_ref().map(mean).or(self.rate) };
+        let site = Site { seed, entity, rate: trace.as_ref().map(mean).or(self.rate), mtu };
         let queue = self.queue.build(&site);
         match trace {
             None => Link::Pipe(Pipe::new(self.rate, queue, self.wire(), seed, entity)),
@@ -124,9 +125,9 @@ mod tests {
             (c.rate, c.wire().delay, c.loss),
             (Some(Bitrate(10_000_000)), Duration(28_000_000), Ratio(0.01))
         );
-        let link = c.build(None, 1, 0);
+        let link = c.build(None, None, 1, 0);
         assert_eq!((link.queue().limit().packets, link.wire().loss), (Some(50), 0.01));
-        assert!(matches!(c.build(Some(Arc::new(Trace::from_ms([1]).unwrap())), 1, 0), Link::Trace(_)));
+        assert!(matches!(c.build(Some(Arc::new(Trace::from_ms([1]).unwrap())), None, 1, 0), Link::Trace(_)));
         let written = serde_json::to_string(&c).unwrap();
         assert_eq!(serde_json::from_str::<DirectionConfig>(&written).unwrap(), c);
         assert!(serde_json::from_str::<DirectionConfig>(r#"{"dely": "1 ms"}"#).is_err());

@@ -43,6 +43,8 @@ pub struct FlowStats {
     pub tx_bytes: u64,
     /// Bytes of the packets received, IP headers included.
     pub rx_bytes: u64,
+    /// Of the packets received, copies of datagrams that had arrived before.
+    pub rx_copies: u64,
     /// Bytes that the destination's transport received, duplicates included, headers not.
     pub rx_segment_bytes: u64,
     /// Bytes that reached the application, in order.
@@ -159,6 +161,11 @@ impl FlowMonitor {
         self.flows[flow].app_bytes += bytes;
     }
 
+    /// Of the received packets so many were copies of datagrams that had arrived before.
+    pub fn repeated(&mut self, flow: FlowId, packets: u64) {
+        self.flows[flow].rx_copies += packets;
+    }
+
     /// The statistics of one flow.
     pub fn flow(&self, flow: FlowId) -> &FlowStats {
         &self.flows[flow]
@@ -215,10 +222,10 @@ impl FlowStats {
         (self.rx_packets > 1).then(|| self.jitter_sum as f64 / (self.rx_packets - 1) as f64 / 1e9)
     }
 
-    /// Loss, first definition: sent and not received so far, for any reason. Duplicates can
-    /// compensate for lost packets here (never below zero).
+    /// Loss, first definition: sent and not received so far, for any reason. Copies of datagrams do
+    /// not count; those of TCP's packets can compensate for lost packets (never below zero).
     pub fn lost_undelivered(&self) -> u64 {
-        self.tx_packets.saturating_sub(self.rx_packets)
+        (self.tx_packets + self.rx_copies).saturating_sub(self.rx_packets)
     }
     /// Loss, second definition: dropped by a named cause, at any hop.
     pub fn lost_dropped(&self) -> u64 {
@@ -355,6 +362,16 @@ mod tests {
         assert!((f.throughput_bps(Duration::from_millis(100)) - 249_600.0).abs() < 1e-6);
         assert!((f.goodput_bps(Duration::from_millis(100)) - 160_000.0).abs() < 1e-6);
         assert_eq!(f.lost_within_10_s(ms(100)), 0);
+    }
+
+    /// Of ten datagrams two are lost, and two of the others arrive twice: ten arrivals, two lost.
+    #[test]
+    fn copies_do_not_compensate_for_lost_packets() {
+        let mut m = FlowMonitor::new(1);
+        (0..10).for_each(|n| m.sent(ms(n), F(), 100));
+        (0..10).for_each(|n| m.received(ms(50 + n), F(), 100, ms(n)));
+        m.repeated(F(), 2);
+        assert_eq!((m.flow(F()).rx_packets, m.flow(F()).lost_undelivered()), (10, 2));
     }
 
     #[test]

@@ -60,6 +60,8 @@ fn duplicates_are_counted_once_made_and_delivered_twice() {
     assert_balanced(&output);
     let sent = whole(&output, "flows", "tx_packets")[0];
     assert_eq!(whole(&output, "flows", "rx_packets")[0], 2 * sent);
+    assert_eq!(whole(&output, "flows", "app_bytes"), [1000 * sent], "to the application once");
+    assert_eq!(whole(&output, "flows", "lost_undelivered"), [0]);
     assert_eq!(output.summary()["packets"]["made"]["packets"].as_u64(), Some(sent));
 }
 

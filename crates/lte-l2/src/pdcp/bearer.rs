@@ -94,7 +94,8 @@ impl LteBearer {
     pub fn install_aqm(&mut self, config: &RlcConfig, seed: u64, entity: u64, rates: [Option<Bitrate>; 2]) {
         for end in [End::Network, End::Ue] {
             let i = end.index();
-            let site = Site { seed, entity: entity.wrapping_mul(2).wrapping_add(i as u64), rate: rates[i] };
+            let entity = entity.wrapping_mul(2).wrapping_add(i as u64);
+            let site = Site { seed, entity, rate: rates[i], mtu: None };
             self.sides[i].rlc.set_aqm(config.buffer.aqm.map(|aqm| aqm.build(&site)));
         }
     }

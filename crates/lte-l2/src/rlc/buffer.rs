@@ -341,7 +341,7 @@ mod tests {
         let params = CodelParams { target: Duration(1), interval: Duration(1), ..CodelParams::default() };
         let mut b = TxBuffer::new(&BufferConfig::default());
         let mut out: RlcOutput = RlcOutput::default();
-        b.set_aqm(Some(AqmConfig::Codel(params).build(&Site::default())));
+        b.set_aqm(Some(AqmConfig::Codel(params).build(&Site { mtu: Some(100), ..Site::default() })));
         for i in 0..6 {
             let ecn = if i == 3 { Ecn::Ect0 } else { Ecn::NotEct };
             b.push(Instant(i), sdu(i, 100).with_ecn(ecn), &mut out);

@@ -21,7 +21,7 @@ pub(super) struct IpBuffer {
 impl IpBuffer {
     /// An empty buffer of `config`, with the draws of `entity` in the run `seed`.
     pub fn new(config: &QueueConfig, seed: u64, entity: u64) -> IpBuffer {
-        IpBuffer { queue: config.build(&Site { seed, entity, rate: None }), drops: Vec::new() }
+        IpBuffer { queue: config.build(&Site { seed, entity, ..Site::default() }), drops: Vec::new() }
     }
     pub fn packets(&self) -> usize {
         self.queue.packets()

@@ -104,13 +104,13 @@ impl Behaviour for Bulk {
             }
         }
     }
-    fn stop(&mut self) {
+    fn stop(&mut self, _now: Instant) {
+        self.pause();
+    }
+    fn pause(&mut self) {
         if let Some(source) = &mut self.paced {
             source.stop();
         }
-    }
-    fn pause(&mut self) {
-        self.stop();
     }
     fn resume(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
         self.start(now, s, out);

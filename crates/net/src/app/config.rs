@@ -142,9 +142,9 @@ macro_rules! apps {
                     $(Running::$Name(a) => a.start(now, s, out),)*
                 }
             }
-            fn stop(&mut self) {
+            fn stop(&mut self, now: Instant) {
                 match self {
-                    $(Running::$Name(a) => a.stop(),)*
+                    $(Running::$Name(a) => a.stop(now),)*
                 }
             }
             fn pause(&mut self) {
@@ -179,11 +179,12 @@ macro_rules! apps {
                 now: Instant,
                 end: End,
                 arrival: &Arrival,
+                first: bool,
                 s: &mut Streams,
                 out: &mut Vec<Action>,
             ) {
                 match self {
-                    $(Running::$Name(a) => a.on_datagram(now, end, arrival, s, out),)*
+                    $(Running::$Name(a) => a.on_datagram(now, end, arrival, first, s, out),)*
                 }
             }
             fn video(&self) -> Option<&Video> {

@@ -174,8 +174,11 @@ impl Dash {
         v.play(now);
         v.segments += 1;
         v.bits += u128::from(bits);
-        v.buffer += self.config.segment;
         let last = self.config.count.is_some_and(|count| v.segments >= u64::from(count));
+        if v.left {
+            return Some((took, last));
+        }
+        v.buffer += self.config.segment;
         v.ending = last;
         if !v.playing && (v.buffer >= self.config.startup || last) {
             v.playing = true;
@@ -239,8 +242,9 @@ impl Behaviour for Dash {
         self.next = Some(now);
         self.on_time(now, s, out);
     }
-    fn stop(&mut self) {
+    fn stop(&mut self, now: Instant) {
         self.next = None;
+        self.video.leave(now);
     }
     fn poll_at(&self) -> Option<Instant> {
         self.next
@@ -339,6 +343,25 @@ mod tests {
             get(&mut p, &mut received, 100);
         }
         assert_eq!(p.poll_at(), Some(ms(400 + 1700)));
+    }
+
+    /// The first segment plays from 0.5 s to 2.5 s. A viewer who leaves at 2 s has seen no stall,
+    /// one who leaves at 3 s one of 0.5 s, whatever arrives after that and however long the run is.
+    #[test]
+    fn nothing_stalls_after_the_viewer_has_left() {
+        for (leaves, stalls, stalled) in [(2000, 0, 0), (3000, 1, 500)] {
+            let (mut p, mut received) = (player(|_| {}), 0);
+            get(&mut p, &mut received, 500);
+            let at = p.poll_at().unwrap();
+            p.due(at).unwrap();
+            p.stop(ms(leaves));
+            let expected = (stalls, Duration::from_millis(stalled));
+            assert_eq!(p.video.stalls(ms(60_000)), expected);
+            received += p.segment_bytes();
+            p.at_player(ms(4000), received, ms(0)).unwrap();
+            assert_eq!((p.video.segments(), p.poll_at()), (2, None));
+            assert_eq!(p.video.stalls(ms(60_000)), expected);
+        }
     }
 
     #[test]

@@ -166,12 +166,12 @@ impl Ftp {
     }
 
     /// `received` bytes have arrived so far: the time that the oldest file took, if that is
-    /// complete.
-    fn complete(&mut self, now: Instant, received: u64, draw: Draw) -> Option<Duration> {
+    /// complete. A user who was stopped reads nothing after it.
+    fn complete(&mut self, now: Instant, received: u64, s: &Streams) -> Option<Duration> {
         let (asked, _) = *self.waiting.front().filter(|(_, end)| *end <= received)?;
         self.waiting.pop_front();
-        if self.config.model == FtpModel::Reading && !self.is_done() {
-            self.next = Some(now + self.gap(draw));
+        if s.running && self.config.model == FtpModel::Reading && !self.is_done() {
+            self.next = Some(now + self.gap(s.draw));
         }
         Some(now.since(asked))
     }
@@ -196,7 +196,7 @@ impl Behaviour for Ftp {
         self.next = Some(now + gap);
         self.on_time(now, s, out);
     }
-    fn stop(&mut self) {
+    fn stop(&mut self, _now: Instant) {
         self.next = None;
     }
     fn poll_at(&self) -> Option<Instant> {
@@ -210,7 +210,7 @@ impl Behaviour for Ftp {
         if end == End::A {
             return;
         }
-        while let Some(took) = self.complete(now, s.stats.delivered[1], s.draw) {
+        while let Some(took) = self.complete(now, s.stats.delivered[1], s) {
             s.stats.completions.add(now, took);
         }
         if self.is_done() && s.stats.completion.is_none() {

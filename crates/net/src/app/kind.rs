@@ -90,7 +90,7 @@ pub(super) trait Behaviour {
     /// It begins.
     fn start(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>);
     /// It ends: what it has written stays.
-    fn stop(&mut self) {}
+    fn stop(&mut self, _now: Instant) {}
     /// No data is accepted for some time. A source with a clock of its own produces none.
     fn pause(&mut self) {}
     /// It continues.
@@ -103,8 +103,17 @@ pub(super) trait Behaviour {
     fn on_time(&mut self, _now: Instant, _s: &mut Streams, _out: &mut Vec<Action>) {}
     /// Bytes have arrived in order at `end`, and are counted.
     fn on_delivered(&mut self, _now: Instant, _end: End, _s: &mut Streams, _out: &mut Vec<Action>) {}
-    /// A datagram has arrived at `end`, and is counted.
-    fn on_datagram(&mut self, _: Instant, _: End, _: &Arrival, _: &mut Streams, _: &mut Vec<Action>) {}
+    /// A datagram has arrived at `end`, and is counted if it is no copy (`first`).
+    fn on_datagram(
+        &mut self,
+        _now: Instant,
+        _end: End,
+        _arrival: &Arrival,
+        _first: bool,
+        _s: &mut Streams,
+        _out: &mut Vec<Action>,
+    ) {
+    }
     /// The state of the viewer, if it is video.
     fn video(&self) -> Option<&Video> {
         None
@@ -132,8 +141,8 @@ impl<T: Behaviour> Behaviour for Box<T> {
     fn start(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
         (**self).start(now, s, out);
     }
-    fn stop(&mut self) {
-        (**self).stop();
+    fn stop(&mut self, now: Instant) {
+        (**self).stop(now);
     }
     fn pause(&mut self) {
         (**self).pause();
@@ -155,10 +164,11 @@ impl<T: Behaviour> Behaviour for Box<T> {
         now: Instant,
         end: End,
         arrival: &Arrival,
+        first: bool,
         s: &mut Streams,
         out: &mut Vec<Action>,
     ) {
-        (**self).on_datagram(now, end, arrival, s, out);
+        (**self).on_datagram(now, end, arrival, first, s, out);
     }
     fn video(&self) -> Option<&Video> {
         (**self).video()

@@ -26,8 +26,6 @@ use crate::udp::MAX_DATAGRAM;
 
 /// The time between two packets of audio.
 const AUDIO_PERIOD: Duration = Duration::from_millis(20);
-/// The unit of a packet of audio.
-const AUDIO: u32 = u32::MAX;
 /// Packets that have waited for this long at the sender are of no use any more.
 const STALE: Duration = Duration::from_secs(2);
 /// Where a control's window is full, a packet leaves all the same after this time: reports may
@@ -255,6 +253,8 @@ pub(super) struct Media {
     control: Box<dyn BoxedRateControl>,
     encoder: Encoder,
     audio: Source,
+    /// Packets of audio so far.
+    audio_packets: u32,
     queue: VecDeque<Queued>,
     queued: u64,
     /// When the call ends by itself, and whether it has.
@@ -291,6 +291,7 @@ impl Media {
             encoder: Encoder::new(encoder, control.target(0)),
             control,
             audio: Source::ticks(AUDIO_PERIOD),
+            audio_packets: 0,
             queue: VecDeque::new(),
             queued: 0,
             until: None,
@@ -391,7 +392,9 @@ impl Media {
     fn send_audio(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
         for _ in 0..self.audio.due(now, s.draw) {
             let size = RTP_HEADER + self.config.audio.bytes_in(AUDIO_PERIOD).0 as u32;
-            self.send(Message { size, unit: AUDIO, number: 0, ecn: Ecn::NotEct }, s, out);
+            let number = self.audio_packets;
+            self.send(Message { size, unit: Message::AUDIO, number, ecn: Ecn::NotEct }, s, out);
+            self.audio_packets = number.wrapping_add(1);
         }
     }
 
@@ -458,14 +461,14 @@ impl Behaviour for Media {
         self.ended = false;
         self.begin(now, s, out);
     }
-    fn stop(&mut self) {
+    fn stop(&mut self, _now: Instant) {
+        self.pause();
+    }
+    fn pause(&mut self) {
         self.encoder.stop();
         self.audio.stop();
         self.queue.clear();
         self.queued = 0;
-    }
-    fn pause(&mut self) {
-        self.stop();
     }
     fn resume(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
         if !self.ended {
@@ -481,7 +484,7 @@ impl Behaviour for Media {
     fn on_time(&mut self, now: Instant, s: &mut Streams, out: &mut Vec<Action>) {
         if !self.ended && self.until.is_some_and(|at| at <= now) {
             self.ended = true;
-            self.stop();
+            self.pause();
         }
         self.send_report(now, out);
         self.send_audio(now, s, out);
@@ -493,6 +496,7 @@ impl Behaviour for Media {
         now: Instant,
         end: End,
         arrival: &Arrival,
+        first: bool,
         s: &mut Streams,
         out: &mut Vec<Action>,
     ) {
@@ -502,8 +506,11 @@ impl Behaviour for Media {
             }
             return;
         }
-        self.counts.received += u64::from(arrival.message.size);
-        if arrival.message.unit != AUDIO {
+        if first {
+            self.counts.received += u64::from(arrival.message.size);
+        }
+        if arrival.message.unit != Message::AUDIO {
+            // A mark of a copy is reported too.
             self.take_packet(now, arrival, s);
             self.send_report(now, out);
         }

@@ -51,6 +51,7 @@ macro_rules! built_in_apps {
 mod bulk;
 mod cbr;
 mod config;
+mod copies;
 mod dash;
 mod distribution;
 mod exchange;
@@ -94,6 +95,7 @@ use lasthop_units::{Duration, Ecn, Instant};
 
 use crate::media::{RateControlName, RateControls};
 use config::Running;
+use copies::Arrived;
 use kind::Behaviour;
 use streams::Streams;
 
@@ -148,14 +150,17 @@ pub struct Message {
     pub size: u32,
     /// Of media: the frame that it is a part of.
     pub unit: u32,
-    /// Of media: its number among the packets or the reports of its end, from 0 on again after
-    /// 2^32 of them.
+    /// Its number among those of its sender, of media among the packets of video, of audio or the
+    /// reports, from 0 on again after 2^32 of them.
     pub number: u32,
     /// The codepoint that its sender sets in the IP header.
     pub ecn: Ecn,
 }
 
 impl Message {
+    /// The unit of a packet of audio.
+    const AUDIO: u32 = u32::MAX;
+
     /// A number of octets without a meaning.
     pub const fn plain(size: u32) -> Message {
         Message { size, unit: 0, number: 0, ecn: Ecn::NotEct }
@@ -195,6 +200,8 @@ pub struct AppContext<'a> {
 pub struct App {
     running: Running,
     streams: Streams,
+    /// What has arrived at the end that receives: audio, and all else.
+    arrived: [Arrived; 2],
     name: &'static str,
     data_end: End,
     rate_control: Option<RateControlName>,
@@ -211,6 +218,7 @@ impl App {
         Ok(App {
             running: config.run(place)?,
             streams: Streams::new(place.service, draw, stats),
+            arrived: Default::default(),
             name: config.name(),
             data_end: config.data_end(),
             rate_control: config.rate_control().map(|control| control.name),
@@ -222,6 +230,7 @@ impl App {
         App {
             running: Running::Cbr(CbrConfig::default().packets()),
             streams: Streams::new(service, Draw::new(0, Purpose::Traffic, 0), AppStats::default()),
+            arrived: Default::default(),
             name: "cbr",
             data_end: End::A,
             rate_control: None,
@@ -284,14 +293,14 @@ impl App {
 
     /// The flow stops: data not written yet is dropped, and A's stream is closed. A UDP flow may
     /// start again.
-    pub fn stop(&mut self, _now: Instant, out: &mut Vec<Action>) {
+    pub fn stop(&mut self, now: Instant, out: &mut Vec<Action>) {
         let s = &mut self.streams;
         if !s.running {
             return;
         }
         s.running = false;
         s.drop_unwritten();
-        self.running.stop();
+        self.running.stop(now);
         if s.over == Service::Stream {
             s.close(End::A, out);
         }
@@ -353,15 +362,22 @@ impl App {
         self.running.on_delivered(now, end, &mut self.streams, out);
     }
 
-    /// A datagram has arrived at `end`.
+    /// A datagram has arrived at `end`. Of copies at the receiver of the data the first one counts.
     pub fn on_datagram(&mut self, now: Instant, end: End, arrival: &Arrival, out: &mut Vec<Action>) {
-        let stats = &mut self.streams.stats;
-        if let Some(quality) = &mut stats.quality {
-            quality.arrived(now, arrival.sent);
+        let (message, stats) = (&arrival.message, &mut self.streams.stats);
+        let to_receiver = end != self.data_end;
+        let arrived = &mut self.arrived[usize::from(message.unit == Message::AUDIO)];
+        let first = !to_receiver || arrived.take(message.number);
+        if first {
+            if let Some(quality) = stats.quality.as_mut().filter(|_| to_receiver) {
+                quality.arrived(now, arrival.sent);
+            }
+            stats.datagrams_delivered += u64::from(to_receiver);
+            stats.delivered[end as usize] += u64::from(message.size);
+        } else {
+            stats.copies += 1;
         }
-        stats.datagrams_delivered += u64::from(end != self.data_end);
-        stats.delivered[end as usize] += u64::from(arrival.message.size);
-        self.running.on_datagram(now, end, arrival, &mut self.streams, out);
+        self.running.on_datagram(now, end, arrival, first, &mut self.streams, out);
     }
 
     /// The peer of `end` has closed its stream: this end closes too.

@@ -225,7 +225,7 @@ impl Behaviour for Page {
         self.step = Step::Reading(now);
         self.on_time(now, s, out);
     }
-    fn stop(&mut self) {
+    fn stop(&mut self, _now: Instant) {
         self.step = Step::Idle;
     }
     fn poll_at(&self) -> Option<Instant> {

@@ -82,7 +82,7 @@ impl Behaviour for RequestResponse {
         self.next = Some(now);
         self.on_time(now, s, out);
     }
-    fn stop(&mut self) {
+    fn stop(&mut self, _now: Instant) {
         self.next = None;
     }
     fn poll_at(&self) -> Option<Instant> {

@@ -186,7 +186,7 @@ impl Behaviour for Packets {
         self.source.start(now, s.draw);
         self.on_time(now, s, out);
     }
-    fn stop(&mut self) {
+    fn stop(&mut self, _now: Instant) {
         self.source.stop();
     }
     fn pause(&mut self) {

@@ -18,8 +18,10 @@ pub struct AppStats {
     pub delivered: [u64; 2],
     /// Datagrams sent.
     pub datagrams_sent: u64,
-    /// Datagrams that arrived.
+    /// Datagrams that arrived, copies not counted.
     pub datagrams_delivered: u64,
+    /// Copies of datagrams that had arrived before, at the receiver of the data.
+    pub copies: u64,
     /// Requests issued.
     pub requests_issued: u64,
     /// Requests that B has answered.

@@ -70,9 +70,11 @@ impl Streams {
             Service::Stream => self.add_data(End::A, packets * size, out),
             Service::Datagrams => {
                 for _ in 0..packets {
-                    out.push(Action::SendDatagram { end: End::A, message: Message::plain(size as u32) });
+                    let number = self.stats.datagrams_sent as u32;
+                    let message = Message { number, ..Message::plain(size as u32) };
+                    out.push(Action::SendDatagram { end: End::A, message });
+                    self.stats.datagrams_sent += 1;
                 }
-                self.stats.datagrams_sent += packets;
                 self.stats.written[0] += packets * size;
             }
         }

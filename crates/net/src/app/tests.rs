@@ -303,6 +303,72 @@ fn a_udp_source_stops_and_starts_again() {
     assert_eq!((a.stats().datagrams_delivered, a.stats().delivered[1]), (1, 1000));
 }
 
+/// A call over a path that loses every tenth packet and delivers every other packet twice: a tenth
+/// cannot be used. Of 50 ms each, R = 93.2 - 0.024 * 150 - 95 * 10 / 35.1 = 62.534. The bytes are
+/// those of 90 packets of 172 B, and so are they with each of 90 updates of a game.
+#[test]
+fn copies_of_a_datagram_count_once() {
+    for (kind, size) in [("voip", 172), ("game", 200)] {
+        let (mut a, mut out) = (app(kind.parse().unwrap(), Service::Datagrams), Vec::new());
+        a.start(ms(0), &mut out);
+        let mut sent = 0;
+        while sent < 100 {
+            let at = a.poll_at().unwrap();
+            for action in std::mem::take(&mut out) {
+                let Action::SendDatagram { message, .. } = action else { panic!("{action:?}") };
+                let arrival = Arrival { message, ecn: Ecn::NotEct, sent: at };
+                let copies = if sent % 10 == 9 { 0 } else { 2 };
+                (0..copies).for_each(|_| a.on_datagram(at + ms(50).since(ms(0)), End::B, &arrival, &mut out));
+                sent += 1;
+            }
+            a.on_time(at, &mut out);
+        }
+        let stats = a.stats();
+        let q = stats.quality.as_ref().unwrap();
+        assert_eq!((q.received(), stats.datagrams_delivered, stats.copies), (90, 90, 90), "{kind}");
+        assert_eq!(stats.delivered, [0, 90 * size]);
+        assert!((q.unusable(100).unwrap() - 0.1).abs() < 1e-12);
+        assert!(q.rating(100).is_none_or(|r| (r - 62.534).abs() < 1e-3));
+    }
+}
+
+/// Copies of packets of video and of audio, which are numbered separately, are received once; a
+/// report is none of the data.
+#[test]
+fn copies_of_media_count_once() {
+    let config = MediaConfig { audio: Bitrate(64_000), ..MediaConfig::default() };
+    let (mut a, mut out) = (app(AppConfig::Media(config), Service::Datagrams), Vec::new());
+    a.start(ms(0), &mut out);
+    let (mut sent, mut reports) = (0, 0);
+    while let Some(at) = a.poll_at().filter(|at| *at < ms(1000)) {
+        for action in std::mem::take(&mut out) {
+            let Action::SendDatagram { end, message } = action else { panic!("{action:?}") };
+            let arrival = Arrival { message, ecn: Ecn::NotEct, sent: at };
+            let bytes = if end == End::A { &mut sent } else { &mut reports };
+            *bytes += u64::from(message.size);
+            (0..2).for_each(|_| a.on_datagram(at, end.other(), &arrival, &mut out));
+        }
+        a.on_time(at, &mut out);
+    }
+    assert!(sent > 10_000 && reports > 0);
+    assert_eq!(a.stats().delivered, [2 * reports, sent]);
+    assert_eq!(a.media().unwrap().counts.received, sent);
+}
+
+/// A file arrives whole after its user was stopped: the user reads it and wants no other.
+#[test]
+fn a_stopped_user_of_files_asks_for_no_more() {
+    let config = AppConfig::Ftp(FtpConfig { size: Some(Bytes(1000)), ..FtpConfig::default() });
+    let (mut a, mut out) = (app(config, Service::Stream), Vec::new());
+    a.start(ms(0), &mut out);
+    a.on_established(ms(0), &mut out);
+    a.on_writable(ms(0), End::A, 9000, &mut out);
+    a.stop(ms(10), &mut out);
+    assert_eq!(out, [Action::Write { end: End::A, bytes: 1000 }, Action::Close { end: End::A }]);
+    a.on_delivered(ms(20), End::B, 1000, &mut out);
+    assert_eq!((a.stats().requests_completed(), a.poll_at(), out.len()), (1, None, 2));
+}
+
 /// Lets an application run over a byte stream that takes what it gives and delivers it after
 /// `delay`, until `end`; the pause between two deliveries cuts them into pieces of `piece` bytes.
 fn over_a_stream(app: &mut App, delay: Duration, piece: u64, end: Instant) {

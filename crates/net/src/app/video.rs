@@ -17,6 +17,8 @@ pub struct Video {
     pub(super) playing: bool,
     /// The last segment is here: an empty buffer is the end and no stall.
     pub(super) ending: bool,
+    /// The viewer has left: nothing is played, and nothing is a stall.
+    pub(super) left: bool,
     pub(super) segment: Duration,
 }
 
@@ -42,9 +44,19 @@ impl Video {
     pub fn stalls(&self, now: Instant) -> (u64, Duration) {
         let mut seen = self.clone();
         seen.play(now);
-        let standing = !seen.playing && !seen.ending && seen.startup.is_some();
-        let open = if standing { now.since(seen.since) } else { Duration::ZERO };
-        (seen.stalls, seen.stalled + open)
+        (seen.stalls, seen.stalled + seen.standing(now))
+    }
+    /// For how long it has stood still, if it does.
+    fn standing(&self, now: Instant) -> Duration {
+        let stands = !self.playing && !self.ending && !self.left && self.startup.is_some();
+        if stands { now.since(self.since) } else { Duration::ZERO }
+    }
+
+    /// The viewer leaves.
+    pub(super) fn leave(&mut self, now: Instant) {
+        self.play(now);
+        self.stalled += self.standing(now);
+        (self.left, self.playing) = (true, false);
     }
 
     /// Plays until `now`. During a stall, `since` is its start.

@@ -1,11 +1,13 @@
 //! GCC: the rate is the smaller of one by the gradient of the delay and one by losses
 //! (draft-ietf-rmcat-gcc-02).
 //!
-//! The filter, the table of states and the table of parameters are taken from a public page of
-//! notes that quotes them (section 5); the detector, the two increases and the control by losses
-//! (sections 5.4, 5.5 and 6) are written without the text of the draft [unverified]. Where the
-//! draft alone would not work, the behaviour of the programs WebRTC and aiortc is used: the draft's
-//! threshold of 6 to 600 ms applies to the gradient times the number of groups, up to 60.
+//! Sections 5.2 to 5.6 and 6 of the draft were compared. Where the draft alone would not work, the
+//! behaviour of the programs WebRTC and aiortc is used: the draft's threshold of 6 to 600 ms
+//! applies to the gradient times the number of groups, up to 60; the threshold follows for 100 ms
+//! at most from one group to the next. A sample beyond three deviations is cut for the gradient,
+//! too, not for the variance alone. The variance of the rate at over-use is relative to its mean
+//! and has bounds, and the mean starts anew below three deviations, too. A cut never raises the
+//! rate, and one after over-use ends in Hold.
 //!
 //! Chosen here: chi is 0.01, K is 60 groups, the received rate is that of 0.5 s; the control by
 //! losses uses the packets of the last second at every report, and cuts once in a round trip and
@@ -54,6 +56,8 @@ const RATE_WINDOW: Duration = Duration::from_millis(500);
 const BETA: f64 = 0.85;
 /// Multiplicative increase in a second.
 const ETA: f64 = 1.08;
+/// Least additive increase of an update \[bit/s\].
+const LEAST_STEP: f64 = 1000.0;
 /// The rate is at most this multiple of the received one.
 const HEADROOM: f64 = 1.5;
 /// Smoothing of the rate at which over-use has come, and bounds of its relative variance
@@ -144,8 +148,8 @@ impl Gradient {
 #[derive(Clone, Debug)]
 struct Detector {
     threshold: f64,
-    /// How long the gradient has been above it \[ms\].
-    over: f64,
+    /// How long the gradient has been above it \[ms\]; `None`: it is not.
+    over: Option<f64>,
     last: f64,
 }
 
@@ -153,11 +157,13 @@ impl Detector {
     /// The scaled gradient after a group that came `elapsed` ms after the one before.
     fn take(&mut self, gradient: f64, elapsed: f64) -> Usage {
         let usage = if gradient > self.threshold {
-            self.over += elapsed;
-            let lasts = self.over >= OVERUSE && gradient >= self.last;
+            // Section 5.4: detected for this long, so from the first detection on.
+            let over = self.over.map_or(0.0, |over| over + elapsed);
+            self.over = Some(over);
+            let lasts = over >= OVERUSE && gradient >= self.last;
             if lasts { Usage::Over } else { Usage::Normal }
         } else {
-            self.over = 0.0;
+            self.over = None;
             if gradient < -self.threshold { Usage::Under } else { Usage::Normal }
         };
         self.last = gradient;
@@ -225,7 +231,7 @@ impl Gcc {
             group: None,
             before: None,
             gradient: Gradient { m: 0.0, e: E0, variance: 1.0, groups: 0, spacings: Vec::new() },
-            detector: Detector { threshold: THRESHOLD, over: 0.0, last: 0.0 },
+            detector: Detector { threshold: THRESHOLD, over: None, last: 0.0 },
             usage: Usage::Normal,
             state: State::Increase,
             received: ReceivedRate::over(RATE_WINDOW),
@@ -303,7 +309,7 @@ impl Gcc {
         let wanted = if near {
             let response = 0.1 + self.rtt.as_secs_f64();
             let share = 0.5 * (elapsed / response).min(1.0);
-            self.delay_rate + (share * self.packet_bits()).max(1000.0 * elapsed)
+            self.delay_rate + (share * self.packet_bits()).max(LEAST_STEP)
         } else {
             self.delay_rate * math::pow(ETA, elapsed.min(1.0))
         };
@@ -330,7 +336,7 @@ impl Gcc {
             let pause = LOSS_PAUSE + self.rtt;
             if self.last_cut.is_none_or(|last| now.since(last) >= pause) {
                 self.last_cut = Some(now);
-                self.loss_rate = self.target(0) * (1.0 - 0.5 * self.loss_share);
+                self.loss_rate *= 1.0 - 0.5 * self.loss_share;
             }
         } else if self.loss_share < FEW {
             self.loss_rate *= GROWTH;
@@ -413,17 +419,20 @@ mod tests {
         assert_eq!(gradient.variance, 1.0);
     }
 
-    /// A gradient of 20 ms is above the threshold of 12.5 ms at once, and for 10 ms after the
-    /// second group of 5 ms; a falling one is no over-use; one of -20 is under-use.
+    /// A gradient of 20 ms is above the threshold of 12.5 ms at once, and for 10 ms after two more
+    /// groups of 5 ms, not before; a falling one is no over-use; one of -20 is under-use. After
+    /// that the time begins anew: a single group that came after 30 ms is none.
     #[test]
     fn over_use_lasts_for_10_ms_and_does_not_fall() {
         let mut d = gcc().detector;
+        assert_eq!(d.take(20.0, 5.0), Usage::Normal);
         assert_eq!(d.take(20.0, 5.0), Usage::Normal);
         assert_eq!(d.take(20.0, 5.0), Usage::Over);
         assert_eq!(d.take(19.9, 5.0), Usage::Normal);
         assert_eq!(d.take(20.0, 5.0), Usage::Over);
         assert_eq!(d.take(-20.0, 5.0), Usage::Under);
         assert_eq!(d.take(0.0, 5.0), Usage::Normal);
+        assert_eq!(d.take(20.0, 30.0), Usage::Normal);
     }
 
     /// Up: 12.5 + 10 * 0.01 * (20 - 12.5) = 13.25. Down: 13.25 - 10 * 0.00018 * 13.25 = 13.22615. A
@@ -493,6 +502,31 @@ mod tests {
         );
         let (before, after, received) = cut.unwrap();
         assert!(after == before.min(0.85 * received), "{before} {after} {received}");
+    }
+
+    /// Near the rate of the last over-use, 50 ms after the last update and with a round trip of
+    /// 100 ms: alpha is 0.5 * 50 / 200 = 0.125. At 60 kbit/s a frame and its packet have 2000 bit,
+    /// of which this is 250: the floor of 1000 holds. At 1.2 Mbit/s a frame has 40 000 bit in 5
+    /// packets of 8000: also 1000. At 9.6 kbit/s more, 40 320 in 5 of 8064: 1008.
+    #[test]
+    fn the_additive_step_is_a_share_of_a_packet_and_1000_at_least() {
+        for (rate, step) in [(60_000.0, 1000.0), (1_200_000.0, 1000.0), (1_209_600.0, 1008.0)] {
+            let mut g = gcc();
+            (g.delay_rate, g.rtt) = (rate, Duration::from_millis(100));
+            g.capacity.take(rate / 1e3);
+            g.increase(rate, 0.05);
+            assert!((g.delay_rate - rate - step).abs() < 1e-6, "{}", g.delay_rate);
+        }
+    }
+
+    /// The cut is one of the rate by losses, also where the rate by the gradient is lower.
+    #[test]
+    fn a_cut_for_losses_is_independent_of_the_gradient() {
+        let mut g = gcc();
+        (g.delay_rate, g.loss_rate) = (0.5e6, 1e6);
+        (0..100u64).for_each(|n| g.losses.push(Instant(n), n % 5 == 0));
+        g.update_loss_rate(Instant(200));
+        assert!((g.loss_rate - 0.9e6).abs() < 1e-6, "{}", g.loss_rate);
     }
 
     /// One in five lost: each cut is to 1 - 0.5 * 0.2 of the rate. One in twenty: the rate stays.

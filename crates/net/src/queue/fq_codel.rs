@@ -104,6 +104,7 @@ const DROP_BATCH: usize = 64;
 #[derive(Clone, Debug)]
 pub struct FqCodel {
     codel: CodelParams,
+    mtu: u32,
     quantum: i64,
     limit: Limit,
     hash: Draw,
@@ -136,6 +137,7 @@ impl FqCodel {
     pub fn new(config: &FqCodelConfig, site: &Site) -> FqCodel {
         FqCodel {
             codel: config.codel(),
+            mtu: site.mtu(),
             quantum: config.quantum.0 as i64,
             limit: config.limit(),
             hash: Draw::new(site.seed, Purpose::Aqm, site.entity),
@@ -160,7 +162,7 @@ impl FqCodel {
         let bucket = (self.hash.bits(item.flow.index() as u64) % self.buckets.len() as u64) as usize;
         if self.buckets[bucket] == NONE {
             self.buckets[bucket] = self.queues.len() as u16;
-            let codel = CoDel::new(self.codel);
+            let codel = CoDel::new(self.codel, self.mtu);
             self.queues.push(FlowQueue { fifo: Fifo::default(), codel, credits: 0, listed: false });
         }
         self.last = Some((item.flow, self.buckets[bucket]));

@@ -7,7 +7,8 @@ use crate::registry::{Entry, Parameter};
 pub(super) use crate::registry::{Wrong, parameter};
 use crate::{Dropped, Ecn, Item};
 
-/// The place of a queue: keys its draws, and gives the time that a packet takes there.
+/// The place of a queue: keys its draws, and gives the time that a packet takes there and
+/// the size of the largest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Site {
     /// Seed of the run.
@@ -16,9 +17,16 @@ pub struct Site {
     pub entity: u64,
     /// The rate behind it at the start; `None`: unknown or without limit.
     pub rate: Option<Bitrate>,
+    /// MTU of the link behind it [bytes]; `None`: it has none of its own.
+    pub mtu: Option<u32>,
 }
 
 impl Site {
+    /// The largest packet [bytes]: that of Ethernet where the link has no MTU of its own.
+    pub fn mtu(&self) -> u32 {
+        self.mtu.unwrap_or(1500)
+    }
+
     /// How long `size` takes at the rate; zero where that is unknown.
     pub fn time_for(&self, size: Bytes) -> Duration {
         self.rate.filter(|r| r.0 > 0).map_or(Duration::ZERO, |r| r.time_for(size))

@@ -200,7 +200,8 @@ impl LinkAccess {
         let config = spec.direction(role == Role::Forward);
         let trace = config.trace.as_ref().and_then(|path| scenario.trace(path)).cloned();
         let name = format!("{table}{}", role.suffix());
-        let mut link = config.build(trace, wiring.seed, name_key(&format!("link/{name}")));
+        let mut link =
+            config.build(trace, Some(spec.mtu.0 as u32), wiring.seed, name_key(&format!("link/{name}")));
         let mut faults = Vec::new();
         for (fault, spec) in scenario.spec().fault.iter().filter(|(_, spec)| spec.link == name) {
             link.add_fault(spec.config(fault));

@@ -30,7 +30,7 @@ table! {
         rx_bytes: u64, "B", "IP bytes received in the data's direction";
         rx_segment_bytes: u64, "B", "received bytes above IP: TCP or UDP headers and payload";
         app_bytes: u64, "B",
-            "bytes delivered to the receiving application, in order and once (TCP)";
+            "bytes delivered to the receiving application, in order (TCP) and once";
         goodput_bps: Option<f64>, "bit/s",
             "app_bytes over the time from the flow's start to the end";
         throughput_bps: Option<f64>, "bit/s",
@@ -78,7 +78,7 @@ table! {
         flow: &'a str, "", "name of the flow";
         app: &'a str, "", "\"voip\" or \"game\"";
         sent: u64, "packets", "packets sent";
-        received: u64, "packets", "packets received";
+        received: u64, "packets", "packets received, each once";
         late: u64, "packets", "of these, older than the deadline";
         deadline_s: f64, "s", "age at which a packet is late";
         unusable: Option<f64>, "1", "share of the sent packets that were lost or late";

@@ -35,6 +35,7 @@ pub(super) fn settle_statistics(ended: &mut Ended) {
         };
         let again = f.sent_again().unwrap_or(0);
         monitor.delivered(id, delivered);
+        monitor.repeated(id, f.app.stats().copies);
         monitor.retransmitted(id, again);
     }
 }

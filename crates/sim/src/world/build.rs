@@ -267,7 +267,7 @@ impl Builder {
         let config = DirectionConfig { jitter, queue, ..DirectionConfig::default() };
         let mut at = |node: NodeId, end: &str| {
             let name = format!("processing/{name}.{end}");
-            let link = config.build(None, self.wiring.seed, name_key(&name));
+            let link = config.build(None, None, self.wiring.seed, name_key(&name));
             self.wiring.accesses.push(Access::Link(LinkAccess::processing(name, link, node)))
         };
         Some([at(nodes[0], "from"), at(nodes[1], "to")])

@@ -371,7 +371,7 @@ impl Wlan {
             End::Station => BufferConfig::PerStation { packets: self.stations[station].packets },
         };
         let entity = 1 << 40 | (station.index() as u64) << 8 | (end.index() << 2 | category.index()) as u64;
-        let site = Site { seed: self.seed, entity, rate: None };
+        let site = Site { seed: self.seed, entity, ..Site::default() };
         let mut queue = TxQueue::new(&buffer, site, ap.reorder_timeout);
         let aggregates = ap.standard.qos() && ap.aggregation.ampdu;
         if ap.start == InitialState::Associated && aggregates {

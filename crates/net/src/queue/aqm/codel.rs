@@ -45,8 +45,8 @@ pub struct CoDel {
     dropping: bool,
     /// A packet was dropped, and the next one has not been processed.
     dropped_one: bool,
-    /// Largest packet so far: with no more octets than this waiting, there is no standing queue.
-    maxpacket: u32,
+    /// MAXPACKET: with no more octets than this waiting, there is no standing queue.
+    mtu: u32,
 }
 
 /// The next drop: `interval / sqrt(count)` after `t` (RFC 8289 section 5.6).
@@ -56,8 +56,8 @@ pub fn control_law(t: Instant, interval: Duration, count: u32) -> Instant {
 }
 
 impl CoDel {
-    /// With nothing seen yet.
-    pub const fn new(params: CodelParams) -> CoDel {
+    /// With nothing seen yet, before a link whose packets have `mtu` octets at most.
+    pub const fn new(params: CodelParams, mtu: u32) -> CoDel {
         CoDel {
             params,
             first_above_time: None,
@@ -66,7 +66,7 @@ impl CoDel {
             lastcount: 0,
             dropping: false,
             dropped_one: false,
-            maxpacket: 0,
+            mtu,
         }
     }
 
@@ -82,7 +82,7 @@ impl CoDel {
     /// `packet`, here since `since`, has been taken out; `behind` stays.
     pub fn leaves(&mut self, now: Instant, packet: Sight, since: Instant, behind: Backlog) -> Verdict {
         let sojourn = now.since(since);
-        let ok_to_drop = self.ok_to_drop(now, packet.size, sojourn, behind.bytes);
+        let ok_to_drop = self.ok_to_drop(now, sojourn, behind.bytes);
         if std::mem::take(&mut self.dropped_one) && self.dropping && ok_to_drop {
             // The packet after a drop in the dropping state: the next drop is due from the last one
             // on, so that a large backlog drops several at once.
@@ -112,11 +112,10 @@ impl CoDel {
         verdict
     }
 
-    /// Above the target for at least an interval, and more than a packet waits (`dodequeue` of
-    /// section 5.6).
-    fn ok_to_drop(&mut self, now: Instant, size: u32, sojourn: Duration, behind: u64) -> bool {
-        self.maxpacket = self.maxpacket.max(size);
-        if sojourn < self.params.target || behind <= u64::from(self.maxpacket) {
+    /// Above the target for at least an interval, and more than the largest packet waits
+    /// (`dodequeue` of section 5.6; the MTU is its MAXPACKET by section 5.5, and Linux').
+    fn ok_to_drop(&mut self, now: Instant, sojourn: Duration, behind: u64) -> bool {
+        if sojourn < self.params.target || behind <= u64::from(self.mtu) {
             self.first_above_time = None;
             return false;
         }
@@ -160,8 +159,8 @@ impl Parameters for CodelParams {
     fn marks(&self) -> bool {
         self.ecn || self.ce_threshold.is_some()
     }
-    fn build(&self, _site: &Site) -> CoDel {
-        CoDel::new(*self)
+    fn build(&self, site: &Site) -> CoDel {
+        CoDel::new(*self, site.mtu())
     }
 }
 
@@ -213,7 +212,7 @@ mod tests {
     /// after it.
     #[test]
     fn drops_come_an_interval_after_the_target_is_exceeded_and_then_ever_faster() {
-        let mut c = CoDel::new(CodelParams::default());
+        let mut c = CoDel::new(CodelParams::default(), 1500);
         assert_eq!(drops(&mut c, 100, 540, NOT_ECT), [200, 300, 371, 429, 479, 524]);
         assert_eq!(c.count(), 6);
     }
@@ -221,9 +220,9 @@ mod tests {
     /// Marks follow the same law; a marked packet passes.
     #[test]
     fn an_ecn_capable_packet_is_marked_at_the_same_moments() {
-        let mut c = CoDel::new(CodelParams::default());
+        let mut c = CoDel::new(CodelParams::default(), 1500);
         assert_eq!(drops(&mut c, 100, 540, ECT), [200, 300, 371, 429, 479, 524]);
-        let mut c = CoDel::new(CodelParams { ecn: false, ..CodelParams::default() });
+        let mut c = CoDel::new(CodelParams { ecn: false, ..CodelParams::default() }, 1500);
         (100..200).for_each(|t| assert_eq!(c.leaves(ms(t), ECT, ms(t - 20), BIG), Verdict::Pass));
         assert_eq!(c.leaves(ms(200), ECT, ms(180), BIG), Verdict::Drop);
     }
@@ -234,7 +233,7 @@ mod tests {
     /// sqrt(5) = 44.72 ms later, at 670.72.
     #[test]
     fn a_short_absence_resumes_the_last_drop_rate() {
-        let mut c = CoDel::new(CodelParams::default());
+        let mut c = CoDel::new(CodelParams::default(), 1500);
         drops(&mut c, 100, 524, NOT_ECT);
         assert_eq!(c.leaves(ms(524), NOT_ECT, ms(504), BIG), Verdict::Drop);
         assert_eq!(c.leaves(ms(525), NOT_ECT, ms(524), BIG), Verdict::Pass);
@@ -251,10 +250,27 @@ mod tests {
     #[test]
     fn one_packet_in_time_or_an_almost_empty_queue_restarts_the_interval() {
         for (since, behind) in [(196, BIG), (150, Backlog { packets: 1, bytes: 1500 })] {
-            let mut c = CoDel::new(CodelParams::default());
+            let mut c = CoDel::new(CodelParams::default(), 1500);
             drops(&mut c, 100, 199, NOT_ECT);
             assert_eq!(c.leaves(ms(199), NOT_ECT, ms(since), behind), Verdict::Pass);
             assert_eq!(drops(&mut c, 200, 310, NOT_ECT), [300]);
+        }
+    }
+
+    /// Packets of 200 B that wait 20 ms are no standing queue while up to 1500 B wait behind; with
+    /// a byte more the first is dropped after an interval. Before a link with an MTU of 9000 B it
+    /// takes 9001 B.
+    #[test]
+    fn a_queue_stands_above_the_mtu_of_the_link() {
+        let small = Sight { size: 200, ..NOT_ECT };
+        for (mtu, most) in [(None, 1500), (Some(9000), 9000)] {
+            let site = Site { mtu, ..Site::default() };
+            let first = |bytes| {
+                let mut c = CodelParams::default().build(&site);
+                let behind = Backlog { packets: bytes / 200, bytes };
+                (100..400).find(|&t| c.leaves(ms(t), small, ms(t - 20), behind) == Verdict::Drop)
+            };
+            assert_eq!((first(most), first(most + 1)), (None, Some(200)));
         }
     }
 
@@ -262,7 +278,7 @@ mod tests {
     /// drop_next, not from now.
     #[test]
     fn overdue_drops_come_in_a_row() {
-        let mut c = CoDel::new(CodelParams::default());
+        let mut c = CoDel::new(CodelParams::default(), 1500);
         drops(&mut c, 100, 201, NOT_ECT);
         // drop_next = 300, then 370.7, 428.4, 478.4: at 450 ms three are due.
         let row: Vec<bool> =
@@ -273,7 +289,7 @@ mod tests {
     #[test]
     fn the_ce_threshold_marks_what_waited_longer() {
         let params = CodelParams { ce_threshold: Some(Duration::from_millis(1)), ..CodelParams::default() };
-        let mut c = CoDel::new(params);
+        let mut c = CoDel::new(params, 1500);
         assert_eq!(c.leaves(ms(10), ECT, ms(8), BIG), Verdict::Mark);
         assert_eq!(c.leaves(ms(10), ECT, ms(9), BIG), Verdict::Pass);
         assert_eq!(c.leaves(ms(10), NOT_ECT, ms(8), BIG), Verdict::Pass);

@@ -55,14 +55,45 @@ pub struct Red {
     count: i64,
     /// When the queue became empty.
     q_time: Instant,
-    /// Time that a packet of `mean_packet` takes on the link.
+    /// Time that a packet of `mean_packet` takes on the link; zero: as measured.
     packet_time: Duration,
+    measured: Service,
+}
+
+/// How fast packets leave while others wait, where the rate of the link is unknown.
+#[derive(Clone, Copy, Debug, Default)]
+struct Service {
+    /// The last packet left then, of this size, and others stayed.
+    last: Option<(Instant, u32)>,
+    /// Times from a departure to the next one [ns], and octets that left in them; old ones fade.
+    busy_ns: f64,
+    bytes: f64,
+}
+
+/// Share of the measurement that fades with each departure: that of the default weight in the
+/// average.
+const FADING: f64 = 0.002;
+
+impl Service {
+    fn leaves(&mut self, now: Instant, size: u32, behind: Backlog) {
+        if let Some((at, bytes)) = self.last {
+            self.busy_ns += now.since(at).0 as f64 - FADING * self.busy_ns;
+            self.bytes += f64::from(bytes) - FADING * self.bytes;
+        }
+        self.last = (behind.packets > 0).then_some((now, size));
+    }
+    /// Time of `size` [ns]; `None`: nothing was measured.
+    fn time_for(&self, size: Bytes) -> Option<f64> {
+        (self.busy_ns > 0.0 && self.bytes > 0.0).then(|| size.0 as f64 * self.busy_ns / self.bytes)
+    }
 }
 
 impl Red {
-    /// With an empty queue. While it is empty, the average falls by one packet per `packet_time`.
+    /// With an empty queue. While it is empty, the average falls by one packet per `packet_time`;
+    /// if that is zero, the time of a packet is measured while packets wait.
     pub const fn new(params: RedParams, draw: Draw, packet_time: Duration) -> Red {
-        Red { params, draw, arrivals: 0, avg: 0.0, count: -1, q_time: Instant::ZERO, packet_time }
+        let measured = Service { last: None, busy_ns: 0.0, bytes: 0.0 };
+        Red { params, draw, arrivals: 0, avg: 0.0, count: -1, q_time: Instant::ZERO, packet_time, measured }
     }
 
     /// The average queue size [packets].
@@ -95,8 +126,11 @@ impl Red {
         Verdict::Pass
     }
 
-    /// A packet was taken out; `behind` stays.
-    pub fn leaves(&mut self, now: Instant, behind: Backlog) {
+    /// A packet of `size` octets was taken out; `behind` stays.
+    pub fn leaves(&mut self, now: Instant, size: u32, behind: Backlog) {
+        if self.packet_time.is_zero() {
+            self.measured.leaves(now, size, behind);
+        }
         if behind.packets == 0 {
             self.q_time = now;
         }
@@ -110,8 +144,12 @@ impl Red {
             // m = f(time - q_time): as if so many packets had arrived at an empty queue; at least
             // this one has.
             let idle = now.since(self.q_time).0 as f64;
-            let m = (idle / self.packet_time.0.max(1) as f64).max(1.0);
+            let known = (!self.packet_time.is_zero()).then_some(self.packet_time.0 as f64);
+            let packet = known.or_else(|| self.measured.time_for(self.params.mean_packet));
+            let m = packet.map_or(1.0, |ns| (idle / ns).max(1.0));
             self.avg *= math::pow(1.0 - w, m);
+            // What waited may have been removed in another way.
+            self.measured.last = None;
         }
     }
 
@@ -202,8 +240,8 @@ impl Management for Red {
         Red::arrives(self, now, packet, ahead)
     }
     #[inline]
-    fn leaves(&mut self, now: Instant, _packet: Sight, _since: Instant, behind: Backlog) -> Verdict {
-        Red::leaves(self, now, behind);
+    fn leaves(&mut self, now: Instant, packet: Sight, _since: Instant, behind: Backlog) -> Verdict {
+        Red::leaves(self, now, packet.size, behind);
         Verdict::Pass
     }
 }
@@ -232,9 +270,31 @@ mod tests {
         assert!((r.average() - 9.0717).abs() < 5e-4, "{}", r.average());
         // Empty for 500 packet times: times 0.998^500 = 0.36751.
         let before = r.average();
-        r.leaves(Instant::from_millis(10), behind(0));
+        r.leaves(Instant::from_millis(10), 1000, behind(0));
         r.arrives(Instant::from_millis(510), PACKET, behind(0));
         assert!((r.average() / before - 0.36751).abs() < 1e-4);
+    }
+
+    /// Where the rate is unknown: blocks of 5 ms carry five packets of 500 B each, so 1000 B take 2
+    /// ms. Empty for 500 ms, which are 250 packets: times 0.998^250 = 0.60623. The idle time is no
+    /// time of a packet.
+    #[test]
+    fn without_a_rate_the_average_falls_by_the_packets_that_left_before() {
+        let params = RedParams { min_packets: 1000.0, max_packets: 2000.0, ..RedParams::default() };
+        let mut r = Red::new(params, Draw::new(1, Purpose::Aqm, 0), Duration::ZERO);
+        let mut now = Instant::ZERO;
+        for _ in 0..2 {
+            (0..500).for_each(|n| assert_eq!(r.arrives(now, PACKET, behind(n)), Verdict::Pass));
+            for left in (0..500).rev() {
+                r.leaves(now + Duration::from_millis((499 - left) / 5 * 5), 500, behind(left));
+            }
+            now += Duration::from_millis(495);
+            let before = r.average();
+            now += Duration::from_millis(500);
+            r.arrives(now, PACKET, behind(0));
+            assert!((r.average() / before - 0.60623).abs() < 5e-3, "{}", r.average() / before);
+            r.leaves(now, 500, behind(0));
+        }
     }
 
     /// Section 4 of the paper, method 2: with p_a = p_b / (1 - count p_b) the gap between two
