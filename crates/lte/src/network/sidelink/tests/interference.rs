@@ -70,7 +70,7 @@ fn the_mcs_follows_the_interference_on_shared_blocks() {
             assert!(expected - 1 <= low && high <= expected + 1, "{low} to {high} of {expected}, {apart} m");
         }
         let [ttis, errors] = [0, 1].map(|k| w.failures()[k] - before[k]);
-        // In one TTI of twelve or so the other pair waits for a grant, by which the average is lower.
+        // In one TTI of twelve or so the other pair waits for a grant: the average is lower.
         assert!(ttis > 300 && errors * 5 < ttis, "{errors} of {ttis}");
     }
 }
