@@ -315,18 +315,10 @@ impl Adaptation {
             self.work_out(quality);
         }
         let usable = |mcs: u8| (mcs != OUT_OF_RANGE).then_some(mcs);
-        let (mut lowest, mut highest, mut sum) = (u8::MAX, 0, 0.0);
-        let mut add = |g: u32, blocks: f32| {
-            let mcs = quality.mcs[usize::from(self.subband_of[g as usize])];
+        let (mut lowest, mut highest) = (u8::MAX, 0);
+        let mcs_of = |g: u32| quality.mcs[usize::from(self.subband_of[g as usize])];
+        for mcs in bits(given).map(mcs_of) {
             (lowest, highest) = (lowest.min(mcs), highest.max(mcs));
-            // Of a group that is out of range any rate: the sum is not used.
-            sum += blocks * self.rate.get(usize::from(mcs)).copied().unwrap_or_default();
-        };
-        // Only the last group may be short.
-        let (last, size) = (band.groups() - 1, band.len(0) as f32);
-        bits(given & !(1 << last)).for_each(|g| add(g, size));
-        if given >> last & 1 == 1 {
-            add(last, band.len(last) as f32);
         }
         // Out of range is above every MCS.
         match self.rule {
@@ -334,6 +326,14 @@ impl Adaptation {
             _ if lowest == highest => usable(lowest),
             McsRule::Lowest => usable(highest).map(|_| lowest),
             McsRule::Mean => usable(highest).map(|_| {
+                // Only the last group may be short.
+                let last = band.groups() - 1;
+                let size = band.len(0) as f32;
+                let rate = |g| self.rate[usize::from(mcs_of(g))];
+                let mut sum = bits(given & !(1 << last)).fold(0.0, |sum, g| sum + size * rate(g));
+                if given >> last & 1 == 1 {
+                    sum += band.len(last) as f32 * rate(last);
+                }
                 // The margin is for rounding.
                 let mean = sum / band.count(given) as f32 * 1.000_01;
                 let of_mean = self.rate.partition_point(|r| *r <= mean).saturating_sub(1) as u8;

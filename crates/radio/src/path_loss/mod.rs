@@ -333,7 +333,8 @@ impl PathLoss {
             PathLoss::Inh(_) if d >= 37.0 => 0.5,
             PathLoss::Inh(_) if d > 18.0 => exp(-(d - 18.0) / 27.0),
             PathLoss::NrInh(_) => three_d::office_probability(d),
-            // Vehicles of TR 37.885 too: table 6.2-1 lets other vehicles block the path.
+            // Also between vehicles: that others block the path (TR 37.885 table 6.2-1) is not
+            // modelled.
             _ => 1.0,
         }
     }
@@ -680,10 +681,8 @@ mod tests {
         assert!((at(100.0) - 91.08).abs() < 0.1, "{}", at(100.0));
     }
 
-    /// Antennas on the ground, or below it as in hilly tracks: finite losses, not below those of
-    /// free space by more than the formulas are there within their ranges (LOS of urban cells: 28 +
-    /// 22 log10 d against 32.4 + 20 log10 d, 4.4 dB at 1 m, 0.4 dB at 100 m), which do not fall
-    /// with the distance.
+    /// Antennas on the ground, or below it as in hilly tracks: finite losses that rise with the
+    /// distance, and no perfect link (free space has 78.5 dB at 100 m).
     #[test]
     fn every_model_has_a_loss_for_antennas_on_the_ground() {
         for model in all_models() {
