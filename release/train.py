@@ -14,7 +14,9 @@ import lasthop as lh
 
 
 def main(first: str, *others: str) -> None:
-    """Runs each scenario of some folders once and writes its results.
+    """Runs each scenario of some folders in one thread and in two, and writes its results.
+
+    Networks have code of their own for several threads.
 
     Args:
         first: a folder with scenarios as TOML files.
@@ -22,8 +24,9 @@ def main(first: str, *others: str) -> None:
     """
     for file in (file for folder in (first, *others) for file in sorted(Path(folder).glob("*.toml"))):
         print(file.name, flush=True)
-        with TemporaryDirectory() as results:
-            lh.Scenario.load(file).run(Path(results) / "run")
+        for threads in (1, 2):
+            with TemporaryDirectory() as results:
+                lh.Scenario.load(file).run(Path(results) / "run", threads=threads)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -44,6 +46,26 @@ def test_many_cells_give_the_same_results_on_several_threads(threads: int) -> No
     assert one.flows["rx_bytes"].to_numpy().sum() > 1e6
     for name in ("flows", "radio"):
         assert getattr(one, name).equals(getattr(several, name)), name
+
+
+def test_a_forked_child_continues_a_run_on_two_threads() -> None:
+    """No work of other threads, which a forked process does not have, is open between two steps."""
+    program = f"""
+import os
+import lasthop as lh
+scenario = lh.Scenario.load({str(MANY_CELLS)!r}, set=["scenario.duration=0.12 s"])
+simulation = scenario.simulate(threads=2)
+simulation.step_until(0.08)
+child = os.fork()
+flows = simulation.finish().flows
+same = flows.equals(scenario.run().flows) and flows["rx_bytes"].to_numpy().sum() > 1e6
+if child == 0:
+    os._exit(0 if same else 1)
+_, status = os.waitpid(child, 0)
+assert same and status == 0, (same, status)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_scenario_without_lte_cells_accepts_threads(tmp_path: Path) -> None:

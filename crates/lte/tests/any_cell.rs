@@ -11,7 +11,7 @@ use lasthop_lte::network::{CellConfig, DrbConfig, NetworkConfig, NetworkOutput, 
 use lasthop_lte_l2::pdcp::LteBearerConfig;
 use lasthop_lte_l2::rlc::Mode;
 use lasthop_radio::{FadingProfile, Mobility, PathLoss};
-use lasthop_units::{BearerId, Bitrate, CellId, Db, Id, Instant, Metres, PacketId, Speed, Tti};
+use lasthop_units::{BearerId, Bitrate, CellId, Db, Id, Instant, Metres, PacketId, Speed, Tti, UeId};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -179,6 +179,8 @@ struct Gone {
     packets: Vec<(Instant, PacketId, bool)>,
     inside: usize,
     pushed: usize,
+    /// The counters of all links.
+    counters: String,
 }
 
 /// Carries out the plan on so many threads.
@@ -189,7 +191,7 @@ fn carry_out(plan: &Plan, threads: usize) -> Gone {
         network.set_scheduler(CellId::from_index(0), Direction::Downlink, Scheduler::Custom(Box::new(Odd)));
     }
     let mut out = NetworkOutput::default();
-    let mut gone = Gone { packets: Vec::new(), inside: 0, pushed: 0 };
+    let mut gone = Gone { packets: Vec::new(), inside: 0, pushed: 0, counters: String::new() };
     let packet = |(i, (at, to, size)): (usize, &(u16, u8, u16))| {
         let bearer = BearerId::from_index(usize::from(*to) % (2 * plan.ues));
         (u64::from(*at) * 3_000, bearer, i, u32::from(*size))
@@ -226,6 +228,12 @@ fn carry_out(plan: &Plan, threads: usize) -> Gone {
     }
     let inside = |b: usize| network.view().inside(BearerId::from_index(b), End::Network);
     gone.inside = (0..2 * plan.ues).map(inside).sum();
+    network.finish_reception();
+    for ue in (0..plan.ues).map(UeId::from_index) {
+        for direction in Direction::BOTH {
+            gone.counters += &format!("{:?}\n", network.view().link_stats(ue, direction));
+        }
+    }
     gone
 }
 

@@ -557,7 +557,10 @@ fn train(files: &[String]) -> Outcome<()> {
     for file in files {
         let folder = Path::new(file).parent().ok_or("a scenario is a file")?;
         let scenario = Scenario::parse(&fs::read_to_string(file)?, file, folder, &[])?;
-        run_on(1, &scenario, Files::default(), &mut |_| true)?;
+        // Networks have code of their own for several threads.
+        for threads in [1, 2] {
+            run_on(threads, &scenario, Files::default(), &mut |_| true)?;
+        }
     }
     Ok(())
 }

@@ -181,7 +181,9 @@ impl Simulation {
         if t < self.now() {
             return Err(Error::input(format!("cannot step back to {t}: it is {} already", self.now())));
         }
-        let arrived = self.world.step(t, budget)?;
+        let arrived = self.world.step(t, budget);
+        self.world.accesses.iter_mut().for_each(Adapter::join_threads);
+        let arrived = arrived?;
         let failed = || self.world.observer.as_ref().and_then(|observer| observer.error());
         self.world.probes.take_error().or_else(failed).map_or(Ok(arrived), Err)
     }

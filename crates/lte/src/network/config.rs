@@ -242,6 +242,11 @@ impl TimingConfig {
     pub fn decode_of_uplink(&self) -> u64 {
         self.uplink_decode.unwrap_or(self.decode)
     }
+
+    /// From the TTI of a transport block to the first one in which either end uses the result.
+    pub fn first_result(&self) -> u64 {
+        self.decode.min(self.feedback).min(self.decode_of_uplink())
+    }
 }
 
 impl CellConfig {

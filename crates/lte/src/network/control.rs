@@ -40,7 +40,7 @@ fn information(row: &[f32], places: &[u8]) -> f32 {
 }
 
 /// Reception of control channels by a UE.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct ControlReception {
     /// Draws by TTI.
     errors: Draw,

@@ -7,7 +7,7 @@ mod persistent;
 mod send;
 mod zone;
 
-pub(super) use decoding::DownlinkAir;
+pub(super) use decoding::{DownlinkAir, decode};
 
 use lasthop_units::{BearerId, CellId, Duration, Tti, UeId};
 

@@ -19,7 +19,9 @@
 //!    report: it is computed when the eNB first uses it.
 //! 4. **Send**: the UEs with a grant for this TTI pull from RLC and transmit their blocks.
 //! 5. **Decide**: after all transmissions of all cells, the result of each follows from one keyed
-//!    draw and its error probability, and is scheduled in the calendar.
+//!    draw and its error probability, and is scheduled in the calendar. With several threads and
+//!    many transmissions the SINRs and error probabilities are computed in other threads until step
+//!    3 of the next TTI, beside the packets and events before it ([`channel`]).
 //!
 //! A packet that is pushed at the instant a TTI starts is sent in the next one.
 
@@ -29,6 +31,7 @@ mod backhaul;
 mod bearers;
 mod calendar;
 mod capacity;
+mod channel;
 pub mod config;
 mod control;
 mod core_network;
@@ -44,6 +47,7 @@ mod prefetch;
 pub mod profile;
 mod reach;
 mod reading;
+mod reception;
 mod rrc;
 mod setup;
 mod sidelink;
@@ -73,11 +77,11 @@ pub use view::NetworkView;
 use lasthop_units::{CellId, Id, IndexVec, Instant, Tti, UeId};
 
 use crate::mac::scheduler::{Fault, Policy, Scheduler};
-use crate::phy::air::Air;
 use crate::phy::{RbSet, TTI};
 use crate::rrc::mobility::Input;
 use bearers::Bearers;
 use calendar::{Agenda, Due};
+use channel::Channel;
 use core_network::Core;
 use downlink::{DownlinkAir, Scheduling};
 use ends::EnbBearers;
@@ -89,6 +93,7 @@ use rrc::Mobility;
 use state::sidelink::Sidelink;
 use state::{Cell, Link, Ue, UeContext};
 use team::Team;
+use uplink::UplinkAir;
 
 /// Cells, UEs and bearers.
 #[derive(Debug)]
@@ -100,7 +105,7 @@ pub struct RadioNetwork {
     links: IndexVec<UeId, Link>,
     bearers: Bearers,
     calendar: Agenda,
-    air: Air,
+    air: Channel,
     /// Downlink transmissions of this TTI.
     on_air: Vec<downlink::OnAir>,
     work: downlink::Work,
@@ -142,8 +147,12 @@ impl RadioNetwork {
             return;
         }
         let tti = Tti::containing(now, TTI);
+        if self.air.began_before(tti) {
+            self.finish_reception();
+        }
         self.receive(now, tti, out);
         self.answer(now, tti, out);
+        self.finish_reception();
         self.schedule(now, tti, out);
         if self.sidelink.is_some() {
             for cell in self.cells.ids() {
@@ -280,13 +289,21 @@ impl RadioNetwork {
     /// Decides which transmissions are decoded, after all of them.
     #[inline]
     fn decide(&mut self, tti: Tti) {
-        let RadioNetwork { cells, links, ues, air, calendar, .. } = self;
         let is_tracing = self.trace.is_on();
-        let mut arriving = DownlinkAir { tti, cells, links, ues, air, calendar, is_tracing };
-        arriving.decide(&self.on_air, self.team.as_deref_mut(), &mut self.memory);
-        self.on_air.clear();
-        for cell in self.cells.ids() {
-            self.air_uplink(tti, cell);
+        let may_wait = !is_tracing
+            && self.sidelink.is_none()
+            && self.cells.iter().any(Cell::is_active)
+            && self.cells.iter().all(|cell| cell.config.timing.first_result() > 1);
+        let RadioNetwork { cells, links, contexts, ues, bearers, air, calendar, on_air, .. } = self;
+        let mut downlink = DownlinkAir { tti, cells, links, ues, air, calendar, is_tracing, may_wait };
+        let mut job = downlink.decide(on_air, self.team.as_deref_mut(), &mut self.memory);
+        on_air.clear();
+        for (id, cell) in cells.enumerate() {
+            let later = job.as_mut().map(|job| job.uplink.of(tti));
+            UplinkAir { tti, id, cell, links, contexts, ues, bearers, air, calendar, later }.decide();
+        }
+        if let (Some(job), Some(team)) = (job, &self.team) {
+            air.begin(tti, job, team);
         }
         if self.sidelink.is_some() {
             self.air_sidelinks(tti);
@@ -349,13 +366,25 @@ impl RadioNetwork {
         }
     }
 
+    /// Waits for the reception of downlink blocks in other threads and takes its results over.
+    /// Counters of downlinks contain them from then on.
+    pub fn finish_reception(&mut self) {
+        let RadioNetwork { air, links, ues, contexts, .. } = self;
+        air.take_results(|tti, job| {
+            downlink::decode(&job.downlink, links, ues);
+            uplink::decode(&job.uplink, tti, links, contexts);
+        });
+    }
+
     /// Sets the number of threads that share the work of a TTI, at least 1. Results do not depend
     /// on it.
     ///
     /// # Errors
     /// The system provides no thread.
     pub fn set_threads(&mut self, threads: usize) -> Result<(), std::io::Error> {
-        let team = (threads > 1).then(|| Team::new(threads, || self.air.memory()));
+        self.finish_reception();
+        let air = self.air.get();
+        let team = (threads > 1).then(|| Team::new(threads, || air.memory()));
         self.team = team.transpose().map_err(std::io::Error::other)?.map(Box::new);
         Ok(())
     }

@@ -15,6 +15,7 @@ use lasthop_units::{BearerId, CellId, Id, IndexVec, Instant, Tti, UeId};
 
 use super::bearers::{Calls, Drb};
 use super::calendar::{Agenda, OwnNotes};
+use super::channel::Channel;
 use super::downlink::{OnAir, Scheduling, Work};
 use super::ends::EnbBearers;
 use super::measure::{self, CellOf};
@@ -28,7 +29,7 @@ use super::uu::Uu;
 use super::{NetworkOutput, RadioNetwork};
 use crate::mac::scheduler::Scheduler;
 use crate::phy::RbSet;
-use crate::phy::air::{Air, AtUe, Shared, UeRadio};
+use crate::phy::air::{AtUe, Shared, UeRadio};
 use lasthop_bearer::Direction;
 
 /// Cells for each thread from which on each cell is scheduled at once: then the threads are done at
@@ -121,7 +122,7 @@ impl RadioNetwork {
         let (uplinks, prefetches) = (self.sidelink.is_none(), ids.len() >= MANY);
         let members = Members::new(ids, links.len(), cells.len());
         let drb_members = Members::new(drb_ids, drbs.len(), cells.len());
-        let (shared, radios) = air.split();
+        let (shared, radios) = air.get().split();
         let mut contexts = members.borrow(contexts.iter_mut().into_slice());
         let mut links = members.borrow(links.iter_mut().into_slice());
         let mut ues = members.borrow(ues.iter_mut().into_slice());
@@ -157,13 +158,13 @@ impl RadioNetwork {
 fn schedule<'p>(threads: &mut Team, parts: &mut [Part<'p>], at: Moment<'p>) {
     let ahead = |parts: &[Part<'_>]| parts.first().into_iter().for_each(|part| part.prefetch(at));
     if parts.len() >= AT_ONCE * threads.size() {
-        threads.each(parts, team::CELLS, ahead, |worker, part| {
+        threads.crew().each(parts, team::CELLS, ahead, |worker, part| {
             part.begin(at, worker);
             part.finish(at, worker);
         });
         return;
     }
-    threads.each(parts, team::CELLS, ahead, |worker, part| {
+    threads.crew().each(parts, team::CELLS, ahead, |worker, part| {
         part.begin(at, worker);
         part.collect_missing(at, worker);
     });
@@ -174,12 +175,12 @@ fn schedule<'p>(threads: &mut Team, parts: &mut [Part<'p>], at: Moment<'p>) {
             asked.first().into_iter().for_each(|asked| at.air.prefetch_links(asked.air));
         }
     };
-    threads.each(&mut asked, team::UES, ahead, |worker, asked| {
+    threads.crew().each(&mut asked, team::UES, ahead, |worker, asked| {
         let air = AtUe::new(at.air, asked.ue, asked.air, &mut worker.air);
         measure::learn_quality(at.tti, asked.at, asked.context, asked.link, air, &mut worker.memory);
     });
     drop(asked);
-    threads.each(parts, team::CELLS, |_| {}, |worker, part| part.finish(at, worker));
+    threads.crew().each(parts, team::CELLS, |_| {}, |worker, part| part.finish(at, worker));
 }
 
 /// True if `cell` shares nothing with others that is written in `tti`.
@@ -203,18 +204,22 @@ fn members(
     links: &IndexVec<UeId, Link>,
     tti: Tti,
 ) -> Option<Vec<(UeId, CellId)>> {
-    let mut members = Vec::new();
+    let mut listing = vec![None; links.len()];
     for (id, c) in cells.enumerate().filter(|(_, c)| c.is_active()) {
-        members.extend(listed(c, tti).map(|ue| (ue, id)));
+        for ue in listed(c, tti) {
+            if links[ue].serving != id {
+                return None;
+            }
+            listing[ue.index()] = Some(id);
+        }
     }
-    members.sort_unstable();
-    members.dedup();
-    members.iter().all(|(ue, cell)| links[*ue].serving == *cell).then_some(members)
+    let member = |(i, cell): (usize, Option<CellId>)| Some((UeId::from_index(i), cell?));
+    Some(listing.into_iter().enumerate().filter_map(member).collect())
 }
 
 /// The state of the network that the scheduling of a cell changes beside that of the cell.
 pub(super) struct Effects<'a> {
-    pub air: &'a mut Air,
+    pub air: &'a mut Channel,
     pub on_air: &'a mut Vec<OnAir>,
     pub calls: &'a mut Calls,
     pub calendar: &'a mut Agenda,
@@ -229,7 +234,7 @@ impl Scheduled {
             return false;
         }
         to.out.append(&mut self.out);
-        self.sent.drain(..).for_each(|(rbs, boost)| to.air.cell_transmits(tti, cell, rbs, boost));
+        self.sent.drain(..).for_each(|(rbs, boost)| to.air.get().cell_transmits(tti, cell, rbs, boost));
         to.on_air.append(&mut self.on_air);
         to.calls.append(&mut self.calls);
         self.calendar.notes.drain(..).for_each(|(at, due)| to.calendar.note(at, due));

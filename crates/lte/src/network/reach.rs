@@ -11,10 +11,11 @@ use lasthop_units::{BearerId, CellId, Id, IndexVec, Tti, UeId};
 
 use super::bearers::Drb;
 use super::calendar::{Agenda, Notes, OwnNotes};
+use super::channel::Channel;
 use super::state::{Link, Ue, UeContext};
 use super::team::Deal;
 use crate::phy::RbSet;
-use crate::phy::air::{Air, AtUe, Shared, UeRadio, Work};
+use crate::phy::air::{AtUe, Shared, UeRadio, Work};
 
 /// The data of fewer UEs than this is in the caches without prefetching.
 pub(super) const MANY: usize = 64;
@@ -36,26 +37,19 @@ pub(super) trait Radio {
     /// Takes in that `cell` transmits on `rbs` in `tti`, each block with `boost` times its share of
     /// the cell's power.
     fn cell_transmits(&mut self, tti: Tti, cell: CellId, rbs: RbSet, boost: f32);
-    /// The state that UEs share.
-    fn shared(&self) -> &Shared;
-    /// State of the radio of `ue`.
-    fn radio(&self, ue: UeId) -> &UeRadio;
     /// Number of UEs in the network.
-    fn ues(&self) -> usize;
-
+    fn ues(&mut self) -> usize;
     /// Number of cells.
-    fn cells(&self) -> usize {
-        self.shared().cells()
-    }
+    fn cells(&mut self) -> usize;
 
     /// Prefetches for reports of the UEs after `backlogs[i]`.
     #[inline]
-    fn prefetch_reports(&self, backlogs: &[(UeId, u64)], i: usize) {
+    fn prefetch_reports(&mut self, backlogs: &[(UeId, u64)], i: usize) {
         if let Some((ue, _)) = backlogs.get(i + 2) {
-            self.radio(*ue).prefetch();
+            self.at(*ue).prefetch();
         }
         if let Some((ue, _)) = backlogs.get(i + 1) {
-            self.shared().prefetch_links(self.radio(*ue));
+            self.at(*ue).prefetch_links();
         }
     }
 }
@@ -68,30 +62,26 @@ impl Reach for Whole {
     type Links = IndexVec<UeId, Link>;
     type Ues = IndexVec<UeId, Ue>;
     type Drbs = IndexVec<BearerId, Drb>;
-    type Air = Air;
+    type Air = Channel;
     type Calendar = Agenda;
 }
 
-impl Radio for Air {
+impl Radio for Channel {
     #[inline]
     fn at(&mut self, ue: UeId) -> AtUe<'_> {
-        self.at(ue)
+        self.get().at(ue)
     }
     #[inline]
     fn cell_transmits(&mut self, tti: Tti, cell: CellId, rbs: RbSet, boost: f32) {
-        self.cell_transmits(tti, cell, rbs, boost);
+        self.get().cell_transmits(tti, cell, rbs, boost);
     }
     #[inline]
-    fn shared(&self) -> &Shared {
-        self.shared()
+    fn cells(&mut self) -> usize {
+        self.get().cells()
     }
     #[inline]
-    fn radio(&self, ue: UeId) -> &UeRadio {
-        self.radio(ue)
-    }
-    #[inline]
-    fn ues(&self) -> usize {
-        self.ues()
+    fn ues(&mut self) -> usize {
+        self.get().ues()
     }
 }
 
@@ -225,16 +215,13 @@ impl Radio for OwnAir<'_, '_> {
     fn cell_transmits(&mut self, _: Tti, _: CellId, rbs: RbSet, boost: f32) {
         self.sent.push((rbs, boost));
     }
-    fn shared(&self) -> &Shared {
-        self.shared
-    }
     #[inline]
-    fn radio(&self, ue: UeId) -> &UeRadio {
-        &self.ues[ue]
-    }
-    #[inline]
-    fn ues(&self) -> usize {
+    fn ues(&mut self) -> usize {
         self.ues.of_all()
+    }
+    #[inline]
+    fn cells(&mut self) -> usize {
+        self.shared.cells()
     }
 }
 

@@ -6,11 +6,12 @@ use lasthop_radio::lte::{Cqi, PowerControlConfig, tbs_bits};
 use lasthop_units::{Bitrate, CellId, Db, Dbm, Instant, Tti, UeId};
 
 use super::RadioNetwork;
+use super::channel::Channel;
 use super::measure::{self, CellOf, Memory, Observer};
 use super::state::{Cell, Link, Ue, UeContext};
 use crate::mac::adaptation::Quality;
 use crate::phy::TTI;
-use crate::phy::air::{Air, layers_of};
+use crate::phy::air::layers_of;
 use lasthop_bearer::Direction;
 
 /// The link of a UE in one TTI, for reading.
@@ -22,7 +23,7 @@ pub struct UeReading<'a> {
     ue: &'a mut Ue,
     context: &'a mut UeContext,
     link: &'a mut Link,
-    air: &'a mut Air,
+    air: &'a mut Channel,
     memory: &'a mut Memory,
 }
 
@@ -52,7 +53,8 @@ impl<'a> UeReading<'a> {
     pub fn measured_rate(&mut self) -> Bitrate {
         let at = CellOf { id: self.serving, cell: self.cell.settings() };
         let boost = self.link.downlink.boost;
-        let report = Observer { at, boost, air: self.air.at(self.id), memory: self.memory }.report(self.tti);
+        let report =
+            Observer { at, boost, air: self.air.get().at(self.id), memory: self.memory }.report(self.tti);
         let first = match report.second {
             None => report.scheme.layers().into(),
             Some(_) => layers_of(report.scheme.layers(), 0).1,
@@ -67,7 +69,7 @@ impl<'a> UeReading<'a> {
     pub fn known_rate(&mut self) -> Bitrate {
         let at = CellOf { id: self.serving, cell: self.cell.settings() };
         let (cx, link) = (&mut self.context.downlink, &mut self.link.downlink);
-        measure::learn_quality(self.tti, at, cx, link, self.air.at(self.id), self.memory);
+        measure::learn_quality(self.tti, at, cx, link, self.air.get().at(self.id), self.memory);
         known_rate(self.cell, &mut self.context.downlink.quality)
     }
 
@@ -96,7 +98,7 @@ impl<'a> UeReading<'a> {
 
     /// Position of the UE [m].
     pub fn position(&mut self) -> Position {
-        self.air.position(self.tti, self.id)
+        self.air.get().position(self.tti, self.id)
     }
 
     /// Power of a transmission of the UE on `blocks` resource blocks (TS 36.213 clause 5.1.1.1).
@@ -112,7 +114,7 @@ impl<'a> UeReading<'a> {
     }
 
     fn loss_and_control(&mut self) -> (Db, PowerControlConfig) {
-        let gain = self.air.downlink_gain(self.tti, self.serving, self.id);
+        let gain = self.air.get().downlink_gain(self.tti, self.serving, self.id);
         (self.ue.uplink.power.path_loss(gain), self.cell.uplink.config.power_control)
     }
 
@@ -121,7 +123,7 @@ impl<'a> UeReading<'a> {
     pub fn uplink_sinr(self) -> &'a [f32] {
         let granted = self.cell.uplink.plan.granted(self.tti);
         match granted.iter().find(|g| g.ue == self.id).map(|g| g.rbs) {
-            Some(rbs) => self.air.uplink(self.tti, self.serving, self.id, rbs),
+            Some(rbs) => self.air.get().uplink(self.tti, self.serving, self.id, rbs),
             None => &[],
         }
     }

@@ -17,8 +17,8 @@ use super::state::{Cell, Link, Ue, UeContext};
 use super::ue_bearers::UeBearers;
 use super::{NetworkEvent, NetworkOutput, RadioNetwork};
 use crate::mac::random_access::{DedicatedPreambles, RandomAccessConfig};
+use crate::network::channel::Channel;
 use crate::phy::TTI;
-use crate::phy::air::Air;
 use crate::rrc::mobility::{
     Answer, Context, Input, Load, Moment, NOTHING_MW, SAMPLING_PERIOD, Sample, UeMobility,
 };
@@ -100,7 +100,7 @@ pub(super) struct Rrc<'a> {
     pub links: &'a mut IndexVec<UeId, Link>,
     pub contexts: &'a IndexVec<UeId, UeContext>,
     pub ues: &'a mut IndexVec<UeId, Ue>,
-    pub air: &'a mut Air,
+    pub air: &'a mut Channel,
 }
 
 impl Rrc<'_> {
@@ -218,8 +218,8 @@ impl Rrc<'_> {
             return self.step(Input::Sample(None));
         }
         let found = self.survey();
-        let sinr = self.air.pinned(self.ue).map_or(found, f64::from);
-        let noise_mw = self.air.noise_on_element_mw(self.ue);
+        let sinr = self.air.get().pinned(self.ue).map_or(found, f64::from);
+        let noise_mw = self.air.get().noise_on_element_mw(self.ue);
         self.step_with(|powers_mw| Input::Sample(Some(Sample { powers_mw, noise_mw, sinr })))
     }
 
@@ -259,7 +259,12 @@ impl Rrc<'_> {
         let id = self.serving();
         let cell = &self.cells[id];
         cell.config.rrc.timing == RrcTiming::Ideal
-            || !self.ues[self.ue].downlink.control.misses(self.tti, id, &cell.control, self.air.at(self.ue))
+            || !self.ues[self.ue].downlink.control.misses(
+                self.tti,
+                id,
+                &cell.control,
+                self.air.get().at(self.ue),
+            )
     }
 
     /// The cell that the UE, which has no connection, would camp on now; None where it stays in its
@@ -277,14 +282,14 @@ impl Rrc<'_> {
         let Some((mobility, _)) = &mut self.mobility else { return 0.0 };
         let mut total = 0.0;
         for cell in self.cells.ids() {
-            let gain = f64::from(self.air.downlink_gain(self.tti, cell, self.ue));
+            let gain = f64::from(self.air.get().downlink_gain(self.tti, cell, self.ue));
             let c = &self.cells[cell];
             let power_mw = if c.is_down() { 0.0 } else { (gain * c.element_power_mw).max(NOTHING_MW) };
             mobility.powers_mw[cell] = power_mw;
             total += power_mw;
         }
         let own = mobility.powers_mw[serving];
-        own / (total - own + self.air.noise_on_element_mw(self.ue))
+        own / (total - own + self.air.get().noise_on_element_mw(self.ue))
     }
 
     /// The dedicated preamble of the UE in its cell.
@@ -351,6 +356,8 @@ impl RadioNetwork {
         out: &mut NetworkOutput,
     ) {
         for command in step(&mut self.rrc(now, tti, ue)) {
+            // A reset of MAC comes after the receptions before it.
+            self.finish_reception();
             self.carry_out(now, tti, ue, command, out);
         }
     }
@@ -450,16 +457,17 @@ impl RadioNetwork {
         c.reference_power_mw = c.config.reference_power_mw();
         c.element_power_mw = c.config.element_power_mw();
         if !self.cells[cell].is_down() {
-            self.air.set_power(cell, milliwatts(power));
+            self.air.get().set_power(cell, milliwatts(power));
         }
     }
 
     /// Switches a cell off, or on again; while it is off it neither transmits nor receives.
     pub fn set_cell_down(&mut self, now: Instant, cell: CellId, down: bool) {
+        self.finish_reception();
         self.calendar.advance_to(now);
         self.cells[cell].config.down = down;
         let power_mw = milliwatts(self.cells[cell].config.radio.power);
-        self.air.set_power(cell, if down { 0.0 } else { power_mw });
+        self.air.get().set_power(cell, if down { 0.0 } else { power_mw });
         if down {
             for ue in self.ues.ids() {
                 if self.links[ue].serving == cell {

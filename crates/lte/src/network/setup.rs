@@ -4,6 +4,7 @@ use lasthop_units::{BearerId, Id, IndexVec, Instant, Tti, UeId};
 
 use super::bearers::Bearers;
 use super::calendar::Agenda;
+use super::channel::Channel;
 use super::core_network::Core;
 use super::rrc::Mobility;
 use super::state::sidelink::Sidelink;
@@ -32,7 +33,7 @@ impl RadioNetwork {
             links: ues().map(|(id, ue, cell)| Link::new(id, ue, cell, seed)).collect(),
             bearers,
             calendar: Agenda::new(TTI),
-            air: measure::air(config, seed),
+            air: Channel::new(measure::air(config, seed)),
             on_air: Vec::new(),
             work: downlink::Work::default(),
             memory: measure::Memory::default(),

@@ -4,9 +4,10 @@
 //! state that all read: no two threads can reach the same state for writing. The results are taken
 //! over in one order afterwards, so they do not depend on the number of threads.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+use rayon::{Scope, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 use super::measure::Memory;
 use crate::phy::air;
@@ -21,6 +22,38 @@ pub(super) const CELLS: usize = if cfg!(debug_assertions) { 2 } else { 8 };
 /// another's.
 const PIECES: usize = 8;
 
+/// How often a thread looks for another one before it sleeps, some 20 to 50 ns each time. To wake
+/// it takes some 20 µs.
+const LOOKS: u32 = 5000;
+/// The number to which this falls where another thread mostly comes later.
+const LOOKS_MIN: u32 = 10;
+
+/// Waits of one kind for another thread. Where they are too long, as on a machine that is busy,
+/// the thread sleeps sooner: one that takes its core in vain gets it later when it needs it.
+#[derive(Debug)]
+pub(super) struct Waits(AtomicU32);
+
+impl Default for Waits {
+    fn default() -> Self {
+        Waits(AtomicU32::new(LOOKS))
+    }
+}
+
+impl Waits {
+    /// Waits until `done`, for a limited time.
+    pub fn wait(&self, mut done: impl FnMut() -> bool) {
+        let looks = self.0.load(Ordering::Relaxed);
+        for _ in 0..looks {
+            if done() {
+                self.0.store((looks + looks / 8 + 1).min(LOOKS), Ordering::Relaxed);
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        self.0.store((looks / 2).max(LOOKS_MIN), Ordering::Relaxed);
+    }
+}
+
 /// The threads.
 #[derive(Debug)]
 pub(super) struct Team {
@@ -28,6 +61,11 @@ pub(super) struct Team {
     pool: ThreadPool,
     /// Memory of each thread, the calling one first.
     workers: Vec<Worker>,
+    /// How often work was shared.
+    shared: Arc<AtomicU64>,
+    /// Waits for the end of shared work, and of another thread for the next one.
+    ends: Waits,
+    nexts: Arc<Waits>,
     /// The process of the threads. A forked process has none of them.
     process: u32,
 }
@@ -39,6 +77,13 @@ pub(super) struct Worker {
     pub memory: Memory,
 }
 
+impl Worker {
+    /// A thread with the memory `air`.
+    pub fn new(air: air::Work) -> Worker {
+        Worker { air, memory: Memory::default() }
+    }
+}
+
 impl Team {
     /// Creates a team of so many threads, the calling one included; `air` makes memory for each.
     pub fn new(threads: usize, air: impl Fn() -> air::Work) -> Result<Team, ThreadPoolBuildError> {
@@ -46,8 +91,10 @@ impl Team {
             .num_threads(threads.saturating_sub(1).max(1))
             .thread_name(|i| format!("tti-{}", i + 1))
             .build()?;
-        let worker = |_| Worker { air: air(), memory: Memory::default() };
-        Ok(Team { pool, workers: (0..threads).map(worker).collect(), process: std::process::id() })
+        let workers = (0..threads).map(|_| Worker::new(air())).collect();
+        let process = std::process::id();
+        let (shared, nexts) = Default::default();
+        Ok(Team { pool, workers, shared, ends: Waits::default(), nexts, process })
     }
 
     /// Number of threads.
@@ -55,12 +102,50 @@ impl Team {
         self.workers.len()
     }
 
+    /// False in a forked process, which has none of the threads but the calling one.
+    pub fn is_here(&self) -> bool {
+        self.process == std::process::id()
+    }
+
+    /// Does `work` in another thread, which then is ready for the next work that is shared.
+    pub fn spawn(&self, work: impl FnOnce() + Send + 'static) {
+        let (shared, before) = (self.shared.clone(), self.shared.load(Ordering::Relaxed));
+        let nexts = self.nexts.clone();
+        self.pool.spawn(move || {
+            work();
+            nexts.wait(|| shared.load(Ordering::Relaxed) != before);
+        });
+    }
+
+    /// The threads that share work.
+    pub fn crew(&mut self) -> Crew<'_> {
+        let here = self.is_here();
+        let Team { pool, workers, shared, ends, .. } = self;
+        shared.fetch_add(1, Ordering::Relaxed);
+        let workers = if here { &mut workers[..] } else { &mut workers[..1] };
+        Crew { pool: Some((pool, ends)), workers }
+    }
+}
+
+/// Threads that share work, the calling one first.
+pub(super) struct Crew<'a> {
+    /// The pool, with the waits for it; None: that of the calling thread.
+    pool: Option<(&'a ThreadPool, &'a Waits)>,
+    workers: &'a mut [Worker],
+}
+
+impl<'a> Crew<'a> {
+    /// The threads of the pool to which the calling one belongs, with the memory `workers`.
+    pub const fn of_pool(workers: &'a mut [Worker]) -> Crew<'a> {
+        Crew { pool: None, workers }
+    }
+
     /// Does `work` with each of `items`, and returns when all are done; in one thread if they are
     /// fewer than `least`. `ahead` may prefetch for the items of its list, of which the first is
     /// next. Items at the same place in the list are mostly done by the same thread, call after
     /// call, so that their memory stays in its cache.
     pub fn each<T: Send>(
-        &mut self,
+        self,
         items: &mut [T],
         least: usize,
         ahead: impl Fn(&[T]) + Sync,
@@ -74,7 +159,7 @@ impl Team {
                 items = rest;
             }
         };
-        let alone = items.len() < least || self.process != std::process::id();
+        let alone = items.len() < least || self.workers.len() < 2;
         let share = items.len().div_ceil(self.workers.len()).max(1);
         let piece = share.div_ceil(PIECES);
         let Some((own, others)) = self.workers.split_first_mut() else { return };
@@ -95,12 +180,29 @@ impl Team {
             }
         };
         let run = &run;
-        self.pool.in_place_scope(|scope| {
-            for (thread, worker) in (1..).zip(others) {
-                scope.spawn(move |_| run(thread, worker));
-            }
-            run(0, own);
-        });
+        let left = &AtomicUsize::new(others.len());
+        let of_other = &|thread: usize, worker: &mut Worker| {
+            run(thread, worker);
+            left.fetch_sub(1, Ordering::Relaxed);
+        };
+        match self.pool {
+            Some((pool, ends)) => pool.in_place_scope(|scope| {
+                spawn(scope, others, of_other);
+                run(0, own);
+                ends.wait(|| left.load(Ordering::Relaxed) == 0);
+            }),
+            None => rayon::in_place_scope(|scope| {
+                spawn(scope, others, of_other);
+                run(0, own);
+            }),
+        }
+    }
+}
+
+/// Runs `run` in a thread for each of `others`, of which the first is thread 1.
+fn spawn<'s>(scope: &Scope<'s>, others: &'s mut [Worker], run: &'s (impl Fn(usize, &mut Worker) + Sync)) {
+    for (thread, worker) in (1..).zip(others) {
+        scope.spawn(move |_| run(thread, worker));
     }
 }
 
@@ -139,7 +241,7 @@ mod tests {
             let mut team = Team::new(threads, air::Work::default).unwrap();
             for n in [0, 1, 7, 8, 9, 100] {
                 let mut items: Vec<u64> = (2..2 + n).collect();
-                team.each(&mut items, 8, |_| {}, |_, item| *item *= *item);
+                team.crew().each(&mut items, 8, |_| {}, |_, item| *item *= *item);
                 assert!(items.iter().zip(2..).all(|(item, i)| *item == i * i), "{threads} {n}");
             }
         }

@@ -87,6 +87,7 @@ impl RadioNetwork {
             self.serve(now, out);
         }
         while let Some(due) = self.calendar.take_early(now) {
+            self.finish_reception();
             self.dispatch(now, Tti::containing(now, TTI), due, out);
         }
         while let Some((bearer, expired)) = self.bearers.expire(now) {

@@ -21,6 +21,7 @@ mod tests;
 
 use lasthop_units::{BearerId, CellId, Db, Dbm, Instant, Tti, UeId};
 
+pub(super) use self::air::{UplinkAir, decode};
 pub use self::power::{Silence, Silenced};
 use super::calendar::{Agenda, Due};
 use super::reach::{Reach, Whole};
@@ -34,8 +35,8 @@ use super::{CellConfig, NetworkEvent, NetworkOutput, RadioNetwork};
 use crate::mac::random_access::Action;
 use crate::mac::sr::SrAction;
 use crate::mac::uplink::RequestConfig;
+use crate::network::channel::Channel;
 use crate::phy::RbSet;
-use crate::phy::air::Air;
 use lasthop_bearer::End;
 
 impl RadioNetwork {
@@ -112,7 +113,7 @@ impl RadioNetwork {
                 let attempt = terminal.ue.access.attempts();
                 terminal.trace.signal(tti, serving, || Signal::Preamble { ue, preamble, attempt });
                 let cell = &mut self.cells[serving];
-                let mut gain = || self.air.uplink_gain(tti, serving, ue);
+                let mut gain = || self.air.get().uplink_gain(tti, serving, ue);
                 if power.is_none_or(|power| cell.detects_preamble(power, gain())) {
                     cell.uplink.responder.preamble(ue, preamble);
                     self.preambles.push(serving);
@@ -153,7 +154,7 @@ pub(super) struct Terminal<'a> {
     config: &'a CellConfig,
     /// Counters of the transmissions to the cell.
     counters: &'a mut UplinkCounters,
-    air: &'a mut Air,
+    air: &'a mut Channel,
     calendar: &'a mut Agenda,
     trace: &'a mut Trace,
 }
@@ -229,7 +230,7 @@ impl Terminal<'_> {
 
     /// The path loss of the cell's downlink in `tti`, which the UE measures.
     fn path_loss(&mut self, tti: Tti) -> Db {
-        self.ue.power.path_loss(self.air.downlink_gain(tti, self.link.serving, self.id))
+        self.ue.power.path_loss(self.air.get().downlink_gain(tti, self.link.serving, self.id))
     }
 
     /// Counts a preamble in `tti`, and returns its power; None for a link of a given SINR.

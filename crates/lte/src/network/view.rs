@@ -40,7 +40,8 @@ impl<'a> NetworkView<'a> {
         self.links[ue].serving
     }
 
-    /// Counters of a UE's link in `direction`.
+    /// Counters of a UE's link in `direction`, without receptions in other threads
+    /// ([`RadioNetwork::finish_reception`]).
     pub fn link_stats(self, ue: UeId, direction: Direction) -> &'a LinkStats {
         let link = &self.links[ue];
         match direction {

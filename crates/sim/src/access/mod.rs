@@ -125,6 +125,9 @@ pub trait Adapter {
     fn set_threads(&mut self, _threads: usize) -> Result<(), std::io::Error> {
         Ok(())
     }
+    /// Waits for work that other threads do: all values are then those of this moment, and the
+    /// process may fork.
+    fn join_threads(&mut self) {}
     /// Starts to report the stage of each packet ([`Step::Stage`]).
     fn note_stages(&mut self) {}
     /// Reports, at the end of the run, the stages of packets inside that are known only then.
@@ -250,6 +253,9 @@ impl Adapter for Access {
     }
     fn set_threads(&mut self, threads: usize) -> Result<(), std::io::Error> {
         each!(self, a => a.set_threads(threads))
+    }
+    fn join_threads(&mut self) {
+        each!(self, a => a.join_threads());
     }
     fn note_stages(&mut self) {
         each!(self, a => a.note_stages());

@@ -7,9 +7,9 @@ use super::super::calendar::{Agenda, Due};
 use super::invariants::Check;
 use crate::mac::harq::{Process, Reception, process_of};
 use crate::mac::sidelink::{LinkQuality, cqi_at, mcs_of_cqi};
+use crate::network::channel::Channel;
 use crate::network::state::sidelink::{Receiver, Sidelink, SidelinkGrant};
 use crate::network::state::{Cell, Link, Ue};
-use crate::phy::air::Air;
 use lasthop_radio::linear;
 use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, SoftBuffer, mean_mi};
 
@@ -32,7 +32,7 @@ struct SidelinkAir<'a> {
     cells: &'a IndexVec<CellId, Cell>,
     links: &'a IndexVec<UeId, Link>,
     ues: &'a IndexVec<UeId, Ue>,
-    air: &'a mut Air,
+    air: &'a mut Channel,
     calendar: &'a mut Agenda,
 }
 
@@ -113,15 +113,15 @@ impl SidelinkAir<'_> {
         let block = self.sidelink.receivers[g.destination as usize].received[process_of(self.tti)].block?;
         let sinr = match &l.link.quality {
             LinkQuality::Physical => {
-                let mi = mean_mi(block.modulation(), self.air.sidelink(self.tti, l.tx, rx, g.rbs));
-                self.air.measure_at_ue(rx, g.rbs);
+                let mi = mean_mi(block.modulation(), self.air.get().sidelink(self.tti, l.tx, rx, g.rbs));
+                self.air.get().measure_at_ue(rx, g.rbs);
                 return Some(mi);
             }
             LinkQuality::Pinned { steps } => {
-                let cqi = cqi_at(steps, self.air.distance_between(self.tti, l.tx, rx));
+                let cqi = cqi_at(steps, self.air.get().distance_between(self.tti, l.tx, rx));
                 let adaptation = &self.cells[self.links[l.tx].serving].uplink.adaptation;
                 let level = adaptation.needed(mcs_of_cqi(cqi));
-                self.air.flat(g.rbs.len(), linear(Db(f64::from(level))) as f32)
+                self.air.get().flat(g.rbs.len(), linear(Db(f64::from(level))) as f32)
             }
         };
         Some(mean_mi(block.modulation(), sinr))

@@ -7,13 +7,13 @@ use super::super::calendar::{Agenda, Due};
 use super::super::{NetworkOutput, RadioNetwork};
 use crate::mac::harq::{HARQ_PERIOD, Parts, State, process_of};
 use crate::network::bearers::Bearers;
+use crate::network::channel::Channel;
 use crate::network::layer2::Layer2;
 use crate::network::state::sidelink::group::Member;
 use crate::network::state::sidelink::{Destination, Sender, Sidelink, SidelinkGrant};
 use crate::network::state::{Cell, Link};
 use crate::network::trace::{Step, Trace, TraceLink, TraceRecord};
 use crate::phy::TTI;
-use crate::phy::air::Air;
 use lasthop_bearer::End;
 
 /// The UEs of destinations, which fill transport blocks and receive them.
@@ -23,7 +23,7 @@ pub(in crate::network) struct SidelinkBlocks<'a> {
     pub cells: &'a mut IndexVec<CellId, Cell>,
     pub links: &'a IndexVec<UeId, Link>,
     pub bearers: &'a mut Bearers,
-    pub air: &'a mut Air,
+    pub air: &'a mut Channel,
     pub calendar: &'a mut Agenda,
     pub trace: &'a mut Trace,
     pub out: &'a mut NetworkOutput,
@@ -96,7 +96,7 @@ impl SidelinkBlocks<'_> {
         let tti = self.tti();
         let l = &self.sidelink.destinations[g.destination as usize];
         let block_mw = (l.power_mw / f64::from(g.rbs.len().max(1))) as f32;
-        self.air.ue_transmits_on_each(tti, l.tx, g.rbs, block_mw);
+        self.air.get().ue_transmits_on_each(tti, l.tx, g.rbs, block_mw);
         self.note(if g.again { Step::Again } else { Step::Data }, g.destination);
     }
 

@@ -347,7 +347,7 @@ impl SidelinkScheduling<'_> {
         }
         let level = match &l.link.quality {
             LinkQuality::Pinned { steps } => {
-                let cqi = worst_cqi(self.uu.air, self.tti, l, steps);
+                let cqi = worst_cqi(self.uu.air.get(), self.tti, l, steps);
                 l.stats.reports += 1;
                 l.stats.cqi_sum += u64::from(cqi);
                 self.cell.uplink.adaptation.needed(mcs_of_cqi(cqi))
@@ -358,7 +358,7 @@ impl SidelinkScheduling<'_> {
                 let c = &self.cell.uplink;
                 // All of the power on one block.
                 let one = if c.config.power_aware { decibels(c.band.len()) } else { 0.0 };
-                let levels = |rx| self.uu.air.sidelink_levels(self.tti, [l.tx, rx], l.power_mw, c.band);
+                let levels = |rx| self.uu.air.get().sidelink_levels(self.tti, [l.tx, rx], l.power_mw, c.band);
                 let worst = |a: [f32; 2], b: [f32; 2]| [a[0].min(b[0]), a[1].min(b[1])];
                 let [clear, level] = l.receivers().map(levels).fold([f32::INFINITY; 2], worst);
                 known.clear = clear + one;
@@ -392,7 +392,9 @@ impl SidelinkScheduling<'_> {
             return Some(mcs_of_cqi(cqi));
         }
         match &l.link.quality {
-            LinkQuality::Pinned { steps } => Some(mcs_of_cqi(worst_cqi(self.uu.air, self.tti, l, steps))),
+            LinkQuality::Pinned { steps } => {
+                Some(mcs_of_cqi(worst_cqi(self.uu.air.get(), self.tti, l, steps)))
+            }
             LinkQuality::Physical => {
                 let level = self.grants.of[destination as usize].quality.level()?;
                 let mcs = self.cell.uplink.adaptation.mcs(self.level_on(level, blocks))?;
@@ -426,8 +428,8 @@ impl SidelinkScheduling<'_> {
                     Reuse::Above { min_sir } => {
                         let mut too_near = |l: &Destination, other: &Destination| {
                             l.receivers().any(|r| {
-                                let wanted = self.uu.air.between(self.tti, l.tx, r).max(1e-30);
-                                let unwanted = self.uu.air.between(self.tti, other.tx, r).max(1e-30);
+                                let wanted = self.uu.air.get().between(self.tti, l.tx, r).max(1e-30);
+                                let unwanted = self.uu.air.get().between(self.tti, other.tx, r).max(1e-30);
                                 let sir = db(f64::from(wanted) / f64::from(unwanted));
                                 l.link.power.0 - other.link.power.0 + sir < min_sir.0
                             })

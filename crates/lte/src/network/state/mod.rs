@@ -14,6 +14,8 @@ pub mod sidelink;
 mod turns;
 pub mod uplink;
 
+use std::sync::Arc;
+
 use lasthop_engine::{Draw, Purpose};
 use lasthop_radio::lte::Bandwidth;
 use lasthop_units::{BearerId, CellId, Db, Id, IndexVec, Tti, UeId};
@@ -42,7 +44,7 @@ pub(super) struct Cell {
     /// UEs with semi-persistent scheduling in the downlink.
     pub persistent: Vec<UeId>,
     /// Resource blocks of its control channels.
-    pub control: ControlBlocks,
+    pub control: Arc<ControlBlocks>,
     /// Power of a resource block at the antenna, all blocks in use [mW].
     pub reference_power_mw: f64,
     /// Power of a resource element at the antenna, all blocks in use [mW].
@@ -55,15 +57,14 @@ pub(super) struct Cell {
 pub(super) struct CellSettings<'a> {
     pub config: &'a CellConfig,
     pub adaptation: &'a Adaptation,
-    pub control: &'a ControlBlocks,
 }
 
 impl Cell {
     /// The constant part of the cell.
     #[inline]
     pub const fn settings(&self) -> CellSettings<'_> {
-        let Cell { config, control, downlink, .. } = self;
-        CellSettings { config, adaptation: &downlink.adaptation, control }
+        let Cell { config, downlink, .. } = self;
+        CellSettings { config, adaptation: &downlink.adaptation }
     }
 
     /// The cell `cell` of `config`, whose link adaptation takes long to compute: that of an earlier
@@ -84,7 +85,7 @@ impl Cell {
                 downlink.unwrap_or_else(|| config.downlink.adaptation(bandwidth)),
             ),
             persistent: Vec::new(),
-            control: ControlBlocks::new(config.resource_blocks),
+            control: Arc::new(ControlBlocks::new(config.resource_blocks)),
             reference_power_mw: config.reference_power_mw(),
             element_power_mw: config.element_power_mw(),
             uplink: CellUplink::new(

@@ -3,18 +3,19 @@
 use lasthop_units::{CellId, IndexVec, Tti, UeId};
 use smallvec::SmallVec;
 
-use super::super::RadioNetwork;
 use super::super::calendar::{Agenda, Due};
 use super::super::state::{Cell, Link, Ue, UeContext};
+use crate::mac::downlink::LinkStats;
 use crate::mac::harq::{Reception, State, process_of};
 use crate::network::bearers::Bearers;
+use crate::network::channel::Channel;
+use crate::network::reception::{HeardBlock, UplinkBlock, UplinkBlocks};
 use crate::network::state::plan::{Content, Granted};
 use crate::phy::TTI;
-use crate::phy::air::Air;
-use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, SoftBuffer, mean_mi, sinr_db_of_mi};
+use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, SoftBuffer};
 
 /// Reception by a cell in one TTI.
-pub(super) struct UplinkAir<'a> {
+pub(in crate::network) struct UplinkAir<'a> {
     pub tti: Tti,
     pub id: CellId,
     pub cell: &'a Cell,
@@ -23,35 +24,53 @@ pub(super) struct UplinkAir<'a> {
     pub ues: &'a IndexVec<UeId, Ue>,
     /// Bearers, for the invariants.
     pub bearers: &'a Bearers,
-    pub air: &'a mut Air,
+    pub air: &'a mut Channel,
     pub calendar: &'a mut Agenda,
+    /// Blocks that are received later.
+    pub later: Option<&'a mut UplinkBlocks>,
 }
 
-impl RadioNetwork {
-    /// Decides which transmissions of this TTI `cell` decodes.
-    pub(in crate::network) fn air_uplink(&mut self, tti: Tti, cell: CellId) {
-        if !self.cells[cell].uplink.plan.is_busy(tti) {
-            return;
-        }
-        let mut arriving = UplinkAir {
-            tti,
-            id: cell,
-            cell: &self.cells[cell],
-            links: &mut self.links,
-            contexts: &mut self.contexts,
-            ues: &self.ues,
-            bearers: &self.bearers,
-            air: &mut self.air,
-            calendar: &mut self.calendar,
-        };
-        arriving.run();
-        if cfg!(debug_assertions) {
-            arriving.check();
-        }
+/// Decodes what the cells have received.
+pub(in crate::network) fn decode(
+    blocks: &UplinkBlocks,
+    tti: Tti,
+    links: &mut IndexVec<UeId, Link>,
+    contexts: &mut IndexVec<UeId, UeContext>,
+) {
+    for (block, heard) in blocks.received() {
+        let reception = &mut contexts[block.ue].uplink.received[process_of(tti)];
+        settle(block, heard, &mut links[block.ue].uplink.stats, reception);
+    }
+}
+
+/// Decides whether the block is decoded: its one draw against its error probability so far.
+#[inline]
+fn settle(block: &UplinkBlock, heard: HeardBlock, stats: &mut LinkStats, r: &mut Reception) {
+    stats.sinr_count += 1;
+    stats.sinr_db_sum += heard.snr_db;
+    stats.ttis += 1;
+    stats.resource_blocks += u64::from(block.rbs.len());
+    // A block that is decoded at once needs no soft buffer.
+    r.decoded = !block.errors || block.is_first && r.uniform >= heard.error;
+    if !r.decoded {
+        r.soft.add(&block.block, heard.mi);
+        r.decoded = !block.is_first && r.uniform >= block.block.combined_error(&r.soft);
+        stats.errors += u64::from(!r.decoded);
     }
 }
 
 impl UplinkAir<'_> {
+    /// Decides which transmissions of this TTI the cell decodes; with `later`, that follows from
+    /// these blocks.
+    pub fn decide(&mut self) {
+        if self.cell.uplink.plan.is_busy(self.tti) {
+            self.run();
+            if cfg!(debug_assertions) {
+                self.check();
+            }
+        }
+    }
+
     /// True if the grant for this TTI was used.
     pub(super) fn sends(&self, g: &Granted) -> bool {
         self.ues[g.ue].uplink.sends(self.tti, g)
@@ -72,10 +91,21 @@ impl UplinkAir<'_> {
             }
             self.begin(&g);
             let collided = g.content == Content::Msg3 && self.is_collided(i);
-            let decoded = !collided && self.judge_uplink(&g);
             let cx = &mut self.contexts[g.ue].uplink;
             cx.on_transmission(process, &g, collided);
-            cx.received[process].decoded = decoded;
+            let r = &mut cx.received[process];
+            r.decoded = false;
+            if let Some(block) = r.block.filter(|_| !collided) {
+                let (cell, errors) = (self.id, self.cell.uplink.config.data_errors);
+                let is_first = r.soft.transmissions() == 0;
+                let block = UplinkBlock { cell, ue: g.ue, rbs: g.rbs, block, is_first, errors };
+                if let Some(later) = &mut self.later {
+                    later.arriving.push(block);
+                } else {
+                    let heard = block.receive(self.tti, self.air.get());
+                    settle(&block, heard, &mut self.links[g.ue].uplink.stats, r);
+                }
+            }
             let process = process as u8;
             let due = Due::UplinkDecoded { ue: g.ue, process, sent: self.tti };
             if lead.is_zero() {
@@ -133,32 +163,7 @@ impl UplinkAir<'_> {
 
     /// Power received at `cell` of each block that `ue` transmits [mW].
     fn received_power_mw(&mut self, ue: UeId) -> f64 {
-        f64::from(self.air.uplink_gain(self.tti, self.id, ue))
+        f64::from(self.air.get().uplink_gain(self.tti, self.id, ue))
             * f64::from(self.ues[ue].uplink.power.last_block_mw())
-    }
-
-    /// Decides whether a block is decoded: its one draw against its error probability so far.
-    fn judge_uplink(&mut self, g: &Granted) -> bool {
-        let errors = self.cell.uplink.config.data_errors;
-        let link = &mut self.links[g.ue].uplink;
-        let r = &mut self.contexts[g.ue].uplink.received[process_of(self.tti)];
-        let Some(block) = r.block else { return false };
-        let modulation = block.modulation();
-        let mi = mean_mi(modulation, self.air.uplink(self.tti, self.id, g.ue, g.rbs));
-        self.air.measure_interference(self.tti, self.id, g.ue, g.rbs);
-        link.stats.sinr_count += 1;
-        let snr_db = sinr_db_of_mi(modulation, mi);
-        link.stats.sinr_db_sum += snr_db;
-        link.stats.ttis += 1;
-        link.stats.resource_blocks += u64::from(g.rbs.len());
-        // A block that is decoded at once needs no soft buffer.
-        let first = r.soft.transmissions() == 0;
-        if !errors || (first && r.uniform >= block.error_at(snr_db)) {
-            return true;
-        }
-        r.soft.add(&block, mi);
-        let decoded = !first && r.uniform >= block.combined_error(&r.soft);
-        link.stats.errors += u64::from(!decoded);
-        decoded
     }
 }

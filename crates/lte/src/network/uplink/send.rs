@@ -9,6 +9,7 @@ use crate::mac::harq::{State, process_of};
 use crate::mac::multiplex::Assembly;
 use crate::mac::pdu::{Control, SidelinkLevels};
 use crate::mac::phr;
+use crate::network::channel::Channel;
 use crate::network::ends::UeLayer2;
 use crate::network::layer2::Layer2;
 use crate::network::state::plan::{Content, Granted};
@@ -16,7 +17,6 @@ use crate::network::state::sidelink::SidelinkReport;
 use crate::network::state::uplink::{Block, UplinkCounters, UplinkUe};
 use crate::network::state::{Cell, Link};
 use crate::network::{CellConfig, sidelink_report};
-use crate::phy::air::Air;
 use crate::phy::power::SentWith;
 use crate::phy::{RbSet, TTI};
 use lasthop_lte_l2::rlc::Grant;
@@ -32,7 +32,7 @@ pub(in crate::network) struct Sending<'a> {
     /// Counters of the transmissions to the cell.
     pub counters: &'a mut UplinkCounters,
     pub layer2: UeLayer2<'a>,
-    pub air: &'a mut Air,
+    pub air: &'a mut Channel,
     pub trace: &'a mut Trace,
     /// Sizes of the MAC SDUs of the block that is being filled [B].
     pub sdus: &'a mut Vec<u32>,
@@ -369,7 +369,7 @@ impl Sending<'_> {
         let stats = &mut self.link.uplink.stats;
         stats.power_count += 1;
         stats.power_dbm_sum += power.0;
-        self.air.ue_transmits_on_each(self.tti, self.id, g.rbs, block_mw);
+        self.air.get().ue_transmits_on_each(self.tti, self.id, g.rbs, block_mw);
     }
 
     /// True if the block that is sent on `g` is an Msg3, or a retransmission of one.

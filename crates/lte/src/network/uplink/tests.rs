@@ -780,7 +780,7 @@ fn msg3_has_the_power_of_its_preamble() {
             power = (stats.power_count > 0).then_some(stats.power_dbm_sum);
         }
         let power = power.unwrap();
-        let loss = -lasthop_engine::math::db(f64::from(network.air.downlink_gain(Tti(100), cell, ue)));
+        let loss = -lasthop_engine::math::db(f64::from(network.air.get().downlink_gain(Tti(100), cell, ue)));
         let on_each = power - lasthop_engine::math::db(3.0) - loss;
         assert!((on_each - expected).abs() < 0.01, "{on_each} dBm instead of {expected}");
         // The closed loop has the ramping afterwards.
@@ -802,7 +802,8 @@ fn msg3_has_its_power_again_in_a_retransmission() {
     let (ue, cell) = (UeId::from_index(0), CellId::from_index(0));
     for (until, count) in [(30, 1), (38, 2)] {
         world.run_until(Instant::from_millis(until));
-        let loss = -lasthop_engine::math::db(f64::from(world.network.air.downlink_gain(Tti(29), cell, ue)));
+        let loss =
+            -lasthop_engine::math::db(f64::from(world.network.air.get().downlink_gain(Tti(29), cell, ue)));
         let expected = -104.0 + lasthop_engine::math::db(3.0) + loss;
         let stats = *world.network.view().link_stats(ue, Direction::Uplink);
         assert_eq!(stats.power_count, count);

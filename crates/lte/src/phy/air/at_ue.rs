@@ -31,6 +31,18 @@ impl<'a, const WORDS: usize> AtUe<'a, WORDS> {
         AtUe { shared: self.shared, id: self.id, ue: self.ue, work: self.work }
     }
 
+    /// As [`UeRadio::prefetch`].
+    #[inline]
+    pub fn prefetch(&self) {
+        self.ue.prefetch();
+    }
+
+    /// As [`Shared::prefetch_links`].
+    #[inline]
+    pub fn prefetch_links(&self) {
+        self.shared.prefetch_links(self.ue);
+    }
+
     /// All resource blocks of `cell`.
     pub fn carrier(&self, cell: CellId) -> RbSet<WORDS> {
         self.shared.carrier(cell)

@@ -236,6 +236,10 @@ impl Adapter for LteAccess {
         self.network.set_threads(threads)
     }
 
+    fn join_threads(&mut self) {
+        self.network.finish_reception();
+    }
+
     fn note_stages(&mut self) {
         self.noted = true;
         self.network.note_journeys();
@@ -271,6 +275,7 @@ impl Adapter for LteAccess {
     }
 
     fn sample(&mut self, now: Instant, probes: &mut Probes, _: &mut AccessOutput) {
+        self.network.finish_reception();
         self.write_rows(now, probes);
     }
 

@@ -28,7 +28,7 @@ impl World {
         let figure = UeConfig::served_by(CellId::from_index(0)).radio.noise_figure;
         let noise = thermal_noise(Hertz(180e3), figure).0;
         let mut received = |tx: usize| {
-            let gain = self.network.air.between(Tti(0), ue(tx), ue(2 * i + 1));
+            let gain = self.network.air.get().between(Tti(0), ue(tx), ue(2 * i + 1));
             f64::from(gain) * lasthop_radio::linear(Db(23.0 - db(50.0) - noise))
         };
         db(received(2 * i) / (1.0 + received(2 - 2 * i)))

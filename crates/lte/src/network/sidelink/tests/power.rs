@@ -13,7 +13,7 @@ const PLACES: [[f64; 2]; 2] = [[20.0, 0.0], [40.0, 0.0]];
 
 /// SNR of the pair with `power` on one block [dB].
 fn direct_snr(w: &mut World, power: Dbm) -> f64 {
-    let gain = w.network.air.between(Tti(0), UeId::from_index(0), UeId::from_index(1));
+    let gain = w.network.air.get().between(Tti(0), UeId::from_index(0), UeId::from_index(1));
     let figure = UeConfig::served_by(CellId::from_index(0)).radio.noise_figure;
     power.0 + db(f64::from(gain)) - thermal_noise(Hertz(180e3), figure).0
 }
@@ -67,11 +67,11 @@ fn modes_are_compared_on_the_same_number_of_blocks() {
     let (id, tx) = (CellId::from_index(0), UeId::from_index(0));
     let noise = thermal_noise(Hertz(180e3), cell.radio.noise_figure);
     let power = |gain: f32, snr: f64| Dbm(snr + noise.0 - db(f64::from(gain)));
-    let gain = World::new(cell.clone(), &PLACES, &SidelinkConfig::default(), |_| ()).network.air.uplink_gain(
-        Tti(0),
-        id,
-        tx,
-    );
+    let gain = World::new(cell.clone(), &PLACES, &SidelinkConfig::default(), |_| ())
+        .network
+        .air
+        .get()
+        .uplink_gain(Tti(0), id, tx);
     // On 10 blocks 0, 4 and 8 dB, MCS 4 to 13 or so: below the sidelink's highest.
     for up in [10.0, 14.0, 18.0] {
         for (above, expected) in [(2.0, Direct), (-2.0, Infrastructure)] {
