@@ -20,9 +20,8 @@ fn assert_same(scenario: &Scenario, what: &str) {
     }
 }
 
-/// Returns seven sites of three sectors with 63 UEs, all with downloads and some with uploads.
-fn sectors(more: &[&str]) -> Scenario {
-    let text = r#"
+/// Seven sites of three sectors with 63 UEs, all with downloads and uploads.
+const SECTORS: &str = r#"
 [scenario]
 name = "sectors9"
 duration = "400 ms"
@@ -60,7 +59,9 @@ transport = "udp"
 [output]
 interval = "50 ms"
 "#;
-    scenario(text).with_set(&more.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>()).unwrap()
+
+fn sectors(more: &[&str]) -> Scenario {
+    scenario(SECTORS).with_set(&more.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>()).unwrap()
 }
 
 #[test]
@@ -75,6 +76,11 @@ fn a_network_is_the_same_on_any_number_of_threads() {
         // Channel matrices and two code words.
         &["cell.macro.downlink.mimo.mode=4"],
         &["cell.macro.downlink.mimo.mode=3", "cell.macro.downlink.control_errors=false"],
+        // Results that are used earlier than those of FDD, and within a TTI.
+        &["cell.macro.timing.decode=1"],
+        &["cell.macro.timing.decode=2", "cell.macro.timing.feedback=2"],
+        &["cell.macro.timing.decode=2", "cell.macro.timing.feedback=4"],
+        &["cell.macro.timing.uplink_decode=2", "cell.macro.timing.uplink_lead=\"71.429 us\""],
         // Packets dropped by an AQM while blocks are filled.
         &["ue.phone.rlc.buffer.aqm={ kind = \"codel\" }"],
         // Records of each packet and each step, in their order within a TTI.
@@ -83,6 +89,29 @@ fn a_network_is_the_same_on_any_number_of_threads() {
     ] {
         assert_same(&sectors(more), &format!("{more:?}"));
     }
+}
+
+/// Handovers, and cells that are switched off and on again: MAC is reset while receptions are in
+/// progress.
+#[test]
+fn handovers_and_outages_are_the_same_on_any_number_of_threads() {
+    let changes = r#"
+[handover]
+trigger = { kind = "a3", hysteresis = "1 dB", time_to_trigger = "40 ms" }
+[[at]]
+t = "260 ms"
+set = { "cell.macro.down" = true }
+[[at]]
+t = "275 ms"
+set = { "cell.macro.down" = false }
+"#;
+    let text = SECTORS.replace("\"server\", \"macro\"", "\"server\", \"gateway\"") + changes;
+    let fast = "ue.phone.radio.mobility={ kind = \"linear\", speed = \"60 m/s\" }".to_owned();
+    let scenario = scenario(&text).with_set(&[fast]).unwrap();
+    let (events, _) = on(1, &scenario).table("events").unwrap();
+    let rows: usize = events.iter().map(arrow::array::RecordBatch::num_rows).sum();
+    assert!(rows > 63 + 20, "{rows} events: handovers beside the starts of flows");
+    assert_same(&scenario, "handovers");
 }
 
 /// Every bundled scenario with LTE cells, for half a second.

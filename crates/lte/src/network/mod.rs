@@ -290,10 +290,11 @@ impl RadioNetwork {
     #[inline]
     fn decide(&mut self, tti: Tti) {
         let is_tracing = self.trace.is_on();
+        let timing = self.cells.iter().map(|cell| &cell.config.timing);
         let may_wait = !is_tracing
             && self.sidelink.is_none()
             && self.cells.iter().any(Cell::is_active)
-            && self.cells.iter().all(|cell| cell.config.timing.first_result() > 1);
+            && TimingConfig::lets_results_wait(timing);
         let RadioNetwork { cells, links, contexts, ues, bearers, air, calendar, on_air, .. } = self;
         let mut downlink = DownlinkAir { tti, cells, links, ues, air, calendar, is_tracing, may_wait };
         let mut job = downlink.decide(on_air, self.team.as_deref_mut(), &mut self.memory);
@@ -366,8 +367,8 @@ impl RadioNetwork {
         }
     }
 
-    /// Waits for the reception of downlink blocks in other threads and takes its results over.
-    /// Counters of downlinks contain them from then on.
+    /// Waits for receptions in other threads and takes their results over. Counters of links
+    /// contain them from then on.
     pub fn finish_reception(&mut self) {
         let RadioNetwork { air, links, ues, contexts, .. } = self;
         air.take_results(|tti, job| {

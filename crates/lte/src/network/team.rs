@@ -109,7 +109,9 @@ impl Team {
 
     /// Does `work` in another thread, which then is ready for the next work that is shared.
     pub fn spawn(&self, work: impl FnOnce() + Send + 'static) {
-        let (shared, before) = (self.shared.clone(), self.shared.load(Ordering::Relaxed));
+        let shared = self.shared.clone();
+        // A job before it that still waits for shared work ends.
+        let before = shared.fetch_add(1, Ordering::Relaxed) + 1;
         let nexts = self.nexts.clone();
         self.pool.spawn(move || {
             work();

@@ -171,3 +171,35 @@ fn bearers_of_equal_priority_are_served_equally() {
         assert!(first == 0 && second > 40, "{end:?}: {first} and {second}");
     }
 }
+
+/// With two threads a job receives the blocks of a TTI until the next one, unless a result is used
+/// in that: the other tests of threads compare results, whichever thread has computed them.
+#[test]
+fn receptions_wait_for_the_next_tti_where_no_result_is_used_in_it() {
+    let open = |decode: u64, feedback: u64| {
+        let mut config = one_ue(Mode::Um);
+        config.cells[CellId::from_index(0)].timing = TimingConfig { decode, feedback, ..Default::default() };
+        for _ in 0..3 {
+            let ue = config.ues.push(UeConfig::served_by(CellId::from_index(0)));
+            let drb = DrbConfig { ue, ..config.bearers[0].clone() };
+            config.bearers.push(drb);
+        }
+        let mut network = RadioNetwork::new(&config, 1);
+        network.set_threads(2).unwrap();
+        let mut out = NetworkOutput::default();
+        for (i, bearer) in network.bearers.ids().enumerate() {
+            let sdu = Sdu::new(PacketId::from_index(i), 30_000);
+            network.push(Instant::from_micros(5_300), bearer, End::Network, sdu, &mut out);
+        }
+        let mut jobs = 0;
+        while let Some(now) = network.next_tti() {
+            network.on_tti(now, &mut out);
+            jobs += u32::from(network.air.began_before(Tti(u64::MAX)));
+        }
+        assert_eq!(out.delivered.len(), 4, "{decode} {feedback}");
+        jobs
+    };
+    assert!(open(4, 4) > 0);
+    assert!(open(2, 2) > 0);
+    assert_eq!((open(1, 1), open(2, 4)), (0, 0));
+}

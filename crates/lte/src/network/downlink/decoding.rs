@@ -19,7 +19,7 @@ use crate::network::prefetch::EARLY;
 use crate::network::reach::MANY;
 use crate::network::reception::{DownlinkBlock, DownlinkBlocks, Heard, Job};
 use crate::network::state::{Cell, DownlinkLink, DownlinkUe, Link, Ue};
-use crate::network::team::{self, Team, Worker};
+use crate::network::team::{self, Team};
 
 /// Reception of the UEs of all cells in one TTI.
 pub(in crate::network) struct DownlinkAir<'a> {
@@ -30,7 +30,7 @@ pub(in crate::network) struct DownlinkAir<'a> {
     pub air: &'a mut Channel,
     pub calendar: &'a mut Agenda,
     pub is_tracing: bool,
-    /// Nothing needs the results in this TTI or the next one, and a cell is active in that.
+    /// Nothing needs the results before the scheduling of the next TTI, in which a cell is active.
     pub may_wait: bool,
 }
 
@@ -84,8 +84,6 @@ impl DownlinkAir<'_> {
         if self.may_wait && on_air.len() >= team::UES && threads.is_here() {
             // An event for a block that is not decoded has no effect.
             on_air.iter().for_each(|t| self.note(t, true, false));
-            let air = self.air.get();
-            blocks.workers.resize_with(threads.size() - 1, || Worker::new(air.memory()));
             return Some(job);
         }
         let air = self.air.get();
