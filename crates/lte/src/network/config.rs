@@ -244,9 +244,9 @@ impl TimingConfig {
     }
 
     /// True if, with these times of the cells, neither end uses the result of a reception in the
-    /// next TTI, and the event of a block that is not decoded is in a TTI with its feedback: such an
-    /// event has no effect then. It would find another block in the process if a UE changed to a
-    /// cell of other times.
+    /// next TTI, and the event of a block that is not decoded is in a TTI with its feedback: such
+    /// an event has no effect then. It would find another block in the process if a UE changed to
+    /// a cell of other times.
     pub(super) fn lets_results_wait<'a>(mut cells: impl Iterator<Item = &'a TimingConfig>) -> bool {
         let Some(timing) = cells.next() else { return false };
         let equal = cells.all(|other| other == timing);

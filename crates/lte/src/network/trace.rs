@@ -173,8 +173,8 @@ impl RadioNetwork {
 }
 
 impl Trace {
-    /// Begins to keep a trace, or ends it. Of blocks whose reception was in progress in other threads
-    /// then, a trace has the failure also where the UE missed the assignment.
+    /// Begins to keep a trace, or ends it. Of blocks whose reception was in progress in other
+    /// threads then, a trace has the failure also where the UE missed the assignment.
     pub fn set(&mut self, on: bool) {
         self.steps = on.then(Vec::new);
         self.parts &= on;
