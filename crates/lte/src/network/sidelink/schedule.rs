@@ -153,22 +153,30 @@ impl SidelinkScheduling<'_> {
     }
 
     /// Grants the blocks that the uplink leaves in the TTI `timing.grant` ahead to the destinations
-    /// of `cell`: the one served longest ago first, an equal share for each.
+    /// of `cell`. Without reuse: the one served longest ago first, an equal share for each. With
+    /// reuse: the one with the lowest [`Load`] first, as many blocks as it needs of those that its
+    /// neighbours, with which it must not share blocks, have not been granted before it.
+    ///
+    /// The number of blocks determines the order because a destination that is granted the few
+    /// blocks that its neighbours left has not had its turn. A destination that begins to wait has
+    /// at least the lowest load of the neighbours with recent grants: it has no advantage from the
+    /// time without data.
     pub(in crate::network) fn schedule_sidelinks(&mut self) {
         if self.grants.active.is_empty() {
             return;
         }
         let target = self.tti.plus(self.cell.config.timing.grant);
         let mut order = std::mem::take(&mut self.grants.order);
-        self.order_waiting(&mut order);
         self.find_conflicts();
         let room = self.room(target);
+        self.order_waiting(&mut order, room.alone);
         let mut roles = std::mem::take(&mut self.grants.roles);
         roles.clear();
         roles.resize(self.links.len(), Roles::default());
         let granted = self.grants.plan.granted(target).iter();
         granted.for_each(|g| self.destinations[g.destination as usize].note_roles(&mut roles));
-        for (i, (_, destination)) in order.iter().enumerate() {
+        order.iter().for_each(|o| self.destinations[o.2 as usize].note_waiting(&mut roles));
+        for (i, (.., destination)) in order.iter().enumerate() {
             self.learn_sidelink(*destination);
             if self.is_busy(target, *destination, &roles) {
                 continue;
@@ -179,28 +187,48 @@ impl SidelinkScheduling<'_> {
             let share = if room.alone { free.len().div_ceil(waiting) } else { free.len() };
             if let Some(grant) = self.sized(*destination, free, share) {
                 self.grant_sidelink(target, grant);
+                if !room.alone {
+                    // What excludes others from the TTI uses all blocks of it, however few it has.
+                    let excludes = self.excludes_others(*destination, &roles);
+                    let used = if excludes { room.shared.longest().1 } else { grant.rbs.len() };
+                    self.grants.of[*destination as usize].load.add(self.tti, used);
+                }
                 self.destinations[*destination as usize].note_roles(&mut roles);
             }
         }
         (self.grants.order, self.grants.roles) = (order, roles);
     }
 
-    /// Puts the waiting destinations of the cell into `order`, the one served longest ago first;
-    /// the others leave the active list.
-    fn order_waiting(&mut self, order: &mut Vec<(Tti, u32)>) {
+    /// Puts the waiting destinations of the cell into `order`, the first one first; the others
+    /// leave the active list. `alone`: they share no blocks, and their load is 0.
+    fn order_waiting(&mut self, order: &mut Vec<(u64, Tti, u32)>, alone: bool) {
         let mut active = std::mem::take(&mut self.grants.active);
         order.clear();
         active.retain(|destination| {
-            let (l, known) =
-                (&self.destinations[*destination as usize], &mut self.grants.of[*destination as usize]);
-            known.active = known.view.waiting() > 0;
-            if known.active && self.links[l.tx].serving == self.id {
-                order.push((known.served, *destination));
+            let l = &self.destinations[*destination as usize];
+            let waits = self.grants.of[*destination as usize].view.waiting() > 0;
+            if waits && self.links[l.tx].serving == self.id {
+                let load = if alone { 0 } else { self.load(*destination) };
+                order.push((load, self.grants.of[*destination as usize].served, *destination));
             }
-            known.active
+            self.grants.of[*destination as usize].active = waits;
+            waits
         });
         self.grants.active = active;
         order.sort_unstable();
+    }
+
+    /// The load of `destination`, which waits: if it has just begun to wait, at least the lowest of
+    /// the neighbours with recent grants.
+    fn load(&mut self, destination: u32) -> u64 {
+        let (i, n, tti) = (destination as usize, self.destinations.len(), self.tti);
+        if std::mem::take(&mut self.grants.of[i].begins) {
+            let SidelinkGrants { of, conflicts, .. } = &*self.grants;
+            let neighbours = (0..n).filter(|other| *other != i && conflicts[i * n + other]);
+            let lowest = neighbours.filter_map(|other| of[other].load.if_recent(tti)).min();
+            self.grants.of[i].load.raise(tti, lowest.unwrap_or(0));
+        }
+        self.grants.of[i].load.at(tti)
     }
 
     /// The sidelink grants of the cell in `target`: the plan has those of all cells, each of which
@@ -303,6 +331,15 @@ impl SidelinkScheduling<'_> {
             let blocks = largest_allocation(most.min(PROBE));
             self.mcs_or_lowest(destination, blocks).map(|mcs| on(blocks, mcs)).filter(is_of_use)
         })
+    }
+
+    /// True if a UE of `destination` could not serve another waiting destination in the same TTI:
+    /// it has one sender, or one radio.
+    fn excludes_others(&self, destination: u32, roles: &[Roles]) -> bool {
+        let l = &self.destinations[destination as usize];
+        let tx = &roles[l.tx.index()];
+        let peer_waits = || l.peer().is_some_and(|rx| roles[rx.index()].waiting_to_send > 0);
+        tx.waiting_to_send > 1 || self.is_half_duplex() && (tx.waiting_to_receive > 0 || peer_waits())
     }
 
     fn is_half_duplex(&self) -> bool {

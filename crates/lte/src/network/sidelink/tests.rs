@@ -4,6 +4,7 @@ mod cells;
 mod group;
 mod interference;
 mod power;
+mod shares;
 
 use lasthop_units::{BearerId, CellId, Db, Dbm, Duration, Id, Instant, Metres, PacketId, UeId};
 

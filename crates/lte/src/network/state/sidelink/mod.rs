@@ -1,6 +1,7 @@
 //! State of sidelinks. A network without pairs and groups has none.
 
 pub mod group;
+mod load;
 pub mod reorder;
 
 use std::ops::Range;
@@ -10,6 +11,7 @@ use lasthop_engine::{Draw, Purpose};
 use lasthop_units::{BearerId, CellId, Id, IndexVec, Tti, UeId};
 
 use self::group::{Group, MemberReceiver};
+pub use self::load::Load;
 use self::reorder::Reorder;
 use crate::mac::downlink::LinkStats;
 use crate::mac::harq::{PROCESSES, Processes, Receptions};
@@ -74,6 +76,9 @@ pub struct Grants {
     pub clear: f32,
     pub active: bool,
     pub served: Tti,
+    /// It has been added to the active list, and its load was not compared with others yet.
+    pub begins: bool,
+    pub load: Load,
 }
 
 /// State of the receiver of a pair's destination; of a group's, whether all receivers have a block.
@@ -134,6 +139,12 @@ impl Destination {
         self.receivers().for_each(|ue| roles[ue.index()].receives = true);
     }
 
+    /// Counts it among the waiting destinations of its UEs.
+    pub fn note_waiting(&self, roles: &mut [Roles]) {
+        roles[self.tx.index()].waiting_to_send += 1;
+        self.receivers().for_each(|ue| roles[ue.index()].waiting_to_receive += 1);
+    }
+
     /// The receiving UEs.
     pub fn receivers(&self) -> impl Iterator<Item = UeId> + '_ {
         let one = self.group.is_none().then_some(self.rx);
@@ -159,6 +170,8 @@ impl Grants {
             clear: f32::NEG_INFINITY,
             active: false,
             served: Tti(0),
+            begins: false,
+            load: Load::default(),
         }
     }
 }
@@ -252,7 +265,7 @@ pub struct SidelinkGrants {
     /// By cell: until when its part of `conflicts` is valid.
     pub conflicts_until: IndexVec<CellId, Tti>,
     /// Memory of the scheduler: the order of destinations, and the roles of each UE in the TTI.
-    pub order: Vec<(Tti, u32)>,
+    pub order: Vec<(u64, Tti, u32)>,
     pub roles: Vec<Roles>,
 }
 
@@ -261,12 +274,16 @@ pub struct SidelinkGrants {
 pub struct Roles {
     pub sends: bool,
     pub receives: bool,
+    /// Waiting destinations to which it sends, and those of which it is a receiver.
+    pub waiting_to_send: u32,
+    pub waiting_to_receive: u32,
 }
 
 impl SidelinkGrants {
     /// Adds `destination` to the active list.
     pub fn wake(&mut self, destination: u32) {
         if !std::mem::replace(&mut self.of[destination as usize].active, true) {
+            self.of[destination as usize].begins = true;
             let place = self.active.partition_point(|other| *other < destination);
             self.active.insert(place, destination);
         }
