@@ -73,6 +73,16 @@ def test_the_report_says_why_a_point_is_undecided(tmp_path: Path) -> None:
     assert "Undecided: 1 as no run has a value of m; 1 as runs are missing." in html
 
 
+def test_points_at_which_seeds_change_nothing_are_named_at_the_head(tmp_path: Path) -> None:
+    metrics = synthetic.one("ms", lambda at, s: 10.0 + (s if at["cc"] == "bbr" else 0))
+    html = campaign_report(
+        load(folder.write(tmp_path / "r", synthetic.table({"cc": ["reno", "bbr"]}, metrics), toml=""))
+    )
+    said = "Seeds change nothing at 1 point: all runs there are equal; scenario.jitter makes runs differ."
+    assert said in html.partition("<h2>")[0]
+    assert "Seeds change nothing" not in campaign_report(load(folder.write(tmp_path / "s")))
+
+
 def test_incomplete_results_say_so_at_the_head(tmp_path: Path) -> None:
     what = {"what": "5 of 12 runs are finished", "finished": 5, "planned": 12}
     html = campaign_report(load(folder.write(tmp_path / "r", incomplete=what)))

@@ -15,7 +15,7 @@ from lasthop import _format
 from lasthop._core import LasthopError
 from lasthop._errors import mistake
 from lasthop.campaign.figures import FigureError, FigureSpec, draw, measured, shown_unit, text, title
-from lasthop.campaign.tidy import Estimate, Tidy, tidy
+from lasthop.campaign.tidy import Estimate, Tidy, tidy, unmoved_text
 from lasthop.report._pieces import figure_svg, section, table_html
 from lasthop.viewer import campaign_entry, standalone_campaign
 
@@ -134,6 +134,8 @@ def campaign_report(results: CampaignResults, drawn: Sequence[tuple[FigureSpec, 
     runs = about.get("runs", {})
     subtitle = [str(about.get("description") or "")]
     subtitle.append(f"{len(data.points):,} points, {len(data.table):,} runs{_undecided(data, level)}.")
+    if equal := unmoved_text(data):
+        subtitle.append(equal[0].upper() + equal[1:])
     if results.incomplete is not None:
         subtitle.append(results.incomplete.capitalize())
     if runs.get("failed"):
