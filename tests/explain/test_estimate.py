@@ -184,6 +184,35 @@ def test_a_table_of_another_version_is_named(tmp_path: Path) -> None:
         explain(Results.load(folder), "f")
 
 
+#: The tables of this run that an exact explanation reads.
+READ = ("drops", "events", "flows", "limits", "packets", "queues", "stages")
+
+
+def test_a_column_of_another_type_is_named(tmp_path: Path) -> None:
+    """Each table that is read, with all of its numbers as text: a message, and no exception of a library."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder = tmp_path / "r"
+    keys = ["scenario.duration=2 s", "output.explain=true", "link.path.loss=0.01"]
+    Scenario.parse(WIRED).with_(keys).run(out=folder)
+    for path in sorted(folder.glob("*.parquet")):
+        whole = path.read_bytes()
+        table = pq.read_table(path)
+        numbers = {f.name for f in table.schema if pa.types.is_floating(f.type) or pa.types.is_integer(f.type)}
+        columns = {
+            name: table[name].cast(pa.string()) if name in numbers else table[name] for name in table.column_names
+        }
+        pq.write_table(pa.table(columns), path)
+        if path.stem in READ:
+            with pytest.raises(LasthopError, match=f"of the table `{path.stem}` holds no numbers"):
+                explain(Results.load(folder), "f")
+        else:
+            explain(Results.load(folder), "f")
+        path.write_bytes(whole)
+    explain(Results.load(folder), "f")
+
+
 @pytest.mark.parametrize(("duration", "enough"), [("0.7 s", False), ("3 s", True)])
 def test_few_samples_with_something_of_the_flow_are_mentioned_and_no_place_gets_advice(
     duration: str, enough: bool

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lasthop._errors import mistake
+from lasthop._registry import run_tables
 from lasthop._values import to_toml
 
 if sys.version_info >= (3, 11):
@@ -81,17 +83,8 @@ def _flow_rows(results: Results) -> dict[str, dict[str, Any]]:
         raise mistake("the run has no table `flows`: its folder is not whole", "run the scenario again")
     columns_of(results, "flows", FLOW)
     table = results.table("flows")
-    for name in NUMBERS:
-        if name in table.column_names and not _is_number(table.schema.field(name).type):
-            raise mistake(
-                f"the column `{name}` of the table `flows` holds no numbers: the results are of another program",
-                "run the scenario with this version of Lasthop",
-            )
+    _check_types("flows", table, [name for name in NUMBERS if name in table.column_names])
     return {row["flow"]: row for row in table.to_pylist()}
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind))
 
 
 def flow_row(results: Results, flow: str | None) -> dict[str, Any]:
@@ -170,7 +163,8 @@ def columns_of(results: Results, name: str, wanted: tuple[str, ...]) -> pa.Table
     """Columns of a table.
 
     Raises:
-        LasthopError: the table or one of them is missing, as in results of an older Lasthop.
+        LasthopError: the table or one of them is missing, as in results of an older Lasthop, or one
+            has values of another type.
     """
     if name not in results.table_names:
         raise mistake(f"the run has no table `{name}`", RECORD)
@@ -181,7 +175,31 @@ def columns_of(results: Results, name: str, wanted: tuple[str, ...]) -> pa.Table
             f"the table `{name}` has no column `{absent[0]}`: the results are of another version of Lasthop",
             "run the scenario again with this version",
         )
+    _check_types(name, table, wanted)
     return table
+
+
+def _check_types(name: str, table: pa.Table, columns: Iterable[str]) -> None:
+    """Checks that columns of a table have values of the type that `lasthop describe` gives.
+
+    A column without a value has no type. Numbers may have any type of numbers.
+    """
+    known = {c["name"]: c["type"] for c in run_tables().get(name, {}).get("columns", ())}
+    for column in columns:
+        wanted = known.get(column, "")
+        kind = table.schema.field(column).type
+        if pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        fits, what = {
+            "string": (pa.types.is_string(kind) or pa.types.is_large_string(kind), "no text"),
+            "bool": (pa.types.is_boolean(kind), "neither true nor false"),
+            "": (True, ""),
+        }.get(wanted, (pa.types.is_floating(kind) or pa.types.is_integer(kind), "no numbers"))
+        if not fits and not pa.types.is_null(kind):
+            raise mistake(
+                f"the column `{column}` of the table `{name}` holds {what}: the results are of another program",
+                "run the scenario with this version of Lasthop",
+            )
 
 
 def _some(names: list[str], most: int = 12) -> str:
