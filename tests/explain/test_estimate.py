@@ -189,7 +189,7 @@ READ = ("drops", "events", "flows", "limits", "packets", "queues", "stages")
 
 
 def test_a_column_of_another_type_is_named(tmp_path: Path) -> None:
-    """Each table that is read, with all of its numbers as text: a message, and no exception of a library."""
+    """Each table that is read, with its numbers as text: a message, no exception of a library."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
