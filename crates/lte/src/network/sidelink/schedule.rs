@@ -175,7 +175,9 @@ impl SidelinkScheduling<'_> {
         roles.resize(self.links.len(), Roles::default());
         let granted = self.grants.plan.granted(target).iter();
         granted.for_each(|g| self.destinations[g.destination as usize].note_roles(&mut roles));
-        order.iter().for_each(|o| self.destinations[o.2 as usize].note_waiting(&mut roles));
+        if !room.alone {
+            order.iter().for_each(|o| self.destinations[o.2 as usize].note_waiting(&mut roles));
+        }
         for (i, (.., destination)) in order.iter().enumerate() {
             self.learn_sidelink(*destination);
             if self.is_busy(target, *destination, &roles) {
@@ -188,9 +190,10 @@ impl SidelinkScheduling<'_> {
             if let Some(grant) = self.sized(*destination, free, share) {
                 self.grant_sidelink(target, grant);
                 if !room.alone {
-                    // What excludes others from the TTI uses all blocks of it, however few it has.
+                    // What excludes others from the TTI uses all blocks that it could have had. What
+                    // others had before it is not counted: the few blocks that are left are no turn.
                     let excludes = self.excludes_others(*destination, &roles);
-                    let used = if excludes { room.shared.longest().1 } else { grant.rbs.len() };
+                    let used = if excludes { free.longest().1 } else { grant.rbs.len() };
                     self.grants.of[*destination as usize].load.add(self.tti, used);
                 }
                 self.destinations[*destination as usize].note_roles(&mut roles);
@@ -338,8 +341,8 @@ impl SidelinkScheduling<'_> {
     fn excludes_others(&self, destination: u32, roles: &[Roles]) -> bool {
         let l = &self.destinations[destination as usize];
         let tx = &roles[l.tx.index()];
-        let peer_waits = || l.peer().is_some_and(|rx| roles[rx.index()].waiting_to_send > 0);
-        tx.waiting_to_send > 1 || self.is_half_duplex() && (tx.waiting_to_receive > 0 || peer_waits())
+        let receiver_waits = || l.receivers().any(|rx| roles[rx.index()].waiting_to_send > 0);
+        tx.waiting_to_send > 1 || self.is_half_duplex() && (tx.waiting_to_receive > 0 || receiver_waits())
     }
 
     fn is_half_duplex(&self) -> bool {
