@@ -190,8 +190,8 @@ impl SidelinkScheduling<'_> {
             if let Some(grant) = self.sized(*destination, free, share) {
                 self.grant_sidelink(target, grant);
                 if !room.alone {
-                    // What excludes others from the TTI uses all blocks that it could have had. What
-                    // others had before it is not counted: the few blocks that are left are no turn.
+                    // What excludes others from the TTI uses all blocks that it could have had, but
+                    // not those that others had before it: what they left is no turn.
                     let excludes = self.excludes_others(*destination, &roles);
                     let used = if excludes { free.longest().1 } else { grant.rbs.len() };
                     self.grants.of[*destination as usize].load.add(self.tti, used);
