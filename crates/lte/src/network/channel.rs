@@ -20,7 +20,7 @@ use crate::phy::air::Air;
 type Ended = Result<Returned, Box<dyn Any + Send>>;
 
 /// What a job returns: the radio channel, the results, and the sender, which only one job has at a
-/// time. After a panic there is none, and nobody waits for a channel that is lost.
+/// time. After a panic there is none, so that an access to the lost channel does not wait.
 struct Returned {
     air: Box<Air>,
     job: Job,
@@ -89,7 +89,7 @@ impl Channel {
     /// Gives `job` of `tti` to the other threads of `team`. The results of the one before must have
     /// been taken.
     pub fn begin(&mut self, tti: Tti, mut job: Job, team: &Team) {
-        debug_assert!(self.receives.is_none(), "results that nobody has taken");
+        debug_assert!(self.receives.is_none(), "results that were not taken");
         self.receives = Some(tti);
         self.get();
         let (Some(mut air), Some(sender)) = (self.air.take(), self.sender.take()) else { return };
@@ -174,7 +174,7 @@ mod tests {
     /// The panic of the thread comes to the caller. The channel is lost then, and the next access
     /// does not wait for it.
     #[test]
-    fn a_panic_in_a_job_is_passed_on_and_nobody_waits_after_it() {
+    fn a_panic_in_a_job_is_passed_on_and_no_access_waits_after_it() {
         let mut channel = channel();
         let team = team(&mut channel);
         let mut job = channel.job();

@@ -12,7 +12,7 @@ use lasthop_units::{CellId, Id, Tti, UeId};
 use super::control::{ControlBlocks, ControlReception};
 use super::measure::Memory;
 use super::team::{self, Crew, Deal, Worker};
-use crate::mac::harq::PROCESSES;
+use crate::mac::harq::{PROCESSES, Reception};
 use crate::phy::RbSet;
 use crate::phy::air::{self, Air, AtUe, ChannelOf, Scheme};
 
@@ -72,6 +72,29 @@ pub(super) struct HeardBlock {
     pub snr_db: f64,
     /// Error probability, if this is all that was received.
     pub error: f64,
+}
+
+impl HeardBlock {
+    /// A reception of `block` with the mean mutual information `mi`. The error probability is
+    /// computed if `decides`: the reception alone decides whether the block is decoded.
+    #[inline]
+    fn of(block: &ErrorModel, mi: f32, decides: bool) -> HeardBlock {
+        let snr_db = sinr_db_of_mi(block.modulation(), mi);
+        HeardBlock { mi, snr_db, error: if decides { block.error_at(snr_db) } else { 0.0 } }
+    }
+
+    /// True if `block` is decoded with this reception and those before it, which are in `r`: the
+    /// block's one draw against the error probability. `errors`: blocks have errors; `is_first`:
+    /// nothing was received before.
+    #[inline]
+    pub fn decodes(&self, block: &ErrorModel, errors: bool, is_first: bool, r: &mut Reception) -> bool {
+        // A block that is decoded at once needs no soft buffer.
+        if !errors || is_first && r.uniform >= self.error {
+            return true;
+        }
+        r.soft.add(block, self.mi);
+        !is_first && r.uniform >= block.combined_error(&r.soft)
+    }
 }
 
 /// The blocks of all cells in one TTI, which are received in several threads.
@@ -227,9 +250,7 @@ impl DownlinkBlock {
             scaled.extend(row.iter().map(|s| s * gain));
             mean_mi(modulation, scaled)
         };
-        let snr_db = sinr_db_of_mi(modulation, mi);
-        let error = if self.errors && self.is_first { block.error_at(snr_db) } else { 0.0 };
-        Heard { missed, block: Some(HeardBlock { mi, snr_db, error }) }
+        Heard { missed, block: Some(HeardBlock::of(block, mi, self.errors && self.is_first)) }
     }
 }
 
@@ -283,8 +304,6 @@ impl UplinkBlock {
         let modulation = self.block.modulation();
         let mi = mean_mi(modulation, air.uplink(tti, self.cell, self.ue, self.rbs));
         air.measure_interference(tti, self.cell, self.ue, self.rbs);
-        let snr_db = sinr_db_of_mi(modulation, mi);
-        let error = if self.errors && self.is_first { self.block.error_at(snr_db) } else { 0.0 };
-        HeardBlock { mi, snr_db, error }
+        HeardBlock::of(&self.block, mi, self.errors && self.is_first)
     }
 }

@@ -188,12 +188,7 @@ impl Receiving<'_> {
             } else if let (Some(heard), Some(block)) = (heard.block, &a.block) {
                 stats.sinr_count += 1;
                 stats.sinr_db_sum += heard.snr_db;
-                // A block that is decoded at once needs no soft buffer.
-                decoded = !a.errors || a.is_first && r.uniform >= heard.error;
-                if !decoded {
-                    r.soft.add(block, heard.mi);
-                    decoded = !a.is_first && r.uniform >= block.combined_error(&r.soft);
-                }
+                decoded = heard.decodes(block, a.errors, a.is_first, r);
             }
             r.decoded = decoded;
         }

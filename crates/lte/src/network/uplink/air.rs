@@ -43,20 +43,15 @@ pub(in crate::network) fn decode(
     }
 }
 
-/// Decides whether the block is decoded: its one draw against its error probability so far.
+/// Takes the reception of `block` into the counters, and decides whether it is decoded.
 #[inline]
 fn settle(block: &UplinkBlock, heard: HeardBlock, stats: &mut LinkStats, r: &mut Reception) {
     stats.sinr_count += 1;
     stats.sinr_db_sum += heard.snr_db;
     stats.ttis += 1;
     stats.resource_blocks += u64::from(block.rbs.len());
-    // A block that is decoded at once needs no soft buffer.
-    r.decoded = !block.errors || block.is_first && r.uniform >= heard.error;
-    if !r.decoded {
-        r.soft.add(&block.block, heard.mi);
-        r.decoded = !block.is_first && r.uniform >= block.block.combined_error(&r.soft);
-        stats.errors += u64::from(!r.decoded);
-    }
+    r.decoded = heard.decodes(&block.block, block.errors, block.is_first, r);
+    stats.errors += u64::from(!r.decoded);
 }
 
 impl UplinkAir<'_> {

@@ -20,7 +20,7 @@ impl World {
         }
     }
 
-    /// A full buffer of UE 0 towards the eNB.
+    /// 1.4 MB of UE 0 towards the eNB.
     fn fill_uplink(&mut self) {
         for _ in 0..1000 {
             let sdu = Sdu::new(PacketId::from_index(self.packets), 1400);
